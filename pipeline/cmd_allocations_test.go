@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
-	"speceval/internal/store/rowfile"
 )
 
 // onShell runs the shipped pipeline, with the shipped configuration unless
@@ -23,36 +20,18 @@ func onShell(args ...string) (code int, stdout, stderr string) {
 }
 
 // store writes designs where the replay stage would.
-func store(t *testing.T, out string, designs []variance.Design) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := rowfile.Write(&b, designs, nil); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+func store(out string, designs []variance.Design) {
+	write(filepath.Join(out, filepath.FromSlash(variance.DesignsFile)), rowsOf(designs))
 }
 
 // paperDesigns are the paper's HBN designs as the replay would store them,
 // each beside a pilot of 3 that is not selected and one of another policy.
-func paperDesigns(t *testing.T) []variance.Design {
-	t.Helper()
-	numbers, err := paper.Parse(data.PaperTargets())
-	if err != nil {
-		t.Fatal(err)
-	}
+func paperDesigns() []variance.Design {
+	numbers := must(paper.Parse(data.PaperTargets()))
 	var designs []variance.Design
 	for _, n := range []int{19, 30, 86, 93, 100} {
 		for _, b := range []int{8, 16, 32, 64} {
-			m, ok := numbers.At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(n), Budget: int32(b)})
-			if !ok {
-				t.Fatalf("no pilot size for N=%d b=%d", n, b)
-			}
+			m, _ := numbers.At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(n), Budget: int32(b)})
 			d := variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: int32(n), Budget: int32(b), M: int32(m), W: 0.5, Selected: true}
 			worse, other := d, d
 			worse.M, worse.Selected = 3, false
@@ -67,10 +46,7 @@ func paperDesigns(t *testing.T) []variance.Design {
 // others were not published one by one; the digest of them all keeps them as
 // they are.
 func TestPublishedAllocations(t *testing.T) {
-	code, stdout, stderr := onShell("allocations", "--schedule", "paper", "--out", t.TempDir())
-	if code != 0 || stderr != "" {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
+	stdout := said(t, 0, "allocations", "--schedule", "paper", "--out", t.TempDir())
 	want(t, "allocations", stdout, "benchmark,model,budget,allocation_sha256\n",
 		"aime24,qwen3_5_4b,8,1c8147563528eb96590deec3257414f845cb8f6f2ad3e96e6b0624665fccadf8\n",
 		"aime24,qwen3_5_4b,16,74f18461c563bc86f1217379bd72b9d82d5175a28836863ec4373544b19510d5\n",
@@ -87,7 +63,7 @@ func TestPublishedAllocations(t *testing.T) {
 
 func TestComputedAllocations(t *testing.T) {
 	out := t.TempDir()
-	store(t, out, paperDesigns(t))
+	store(out, paperDesigns())
 	_, paper, _ := onShell("allocations", "--schedule", "paper")
 	code, computed, stderr := onShell("allocations", "--out", out)
 	if code != 0 || computed != paper {
@@ -103,43 +79,28 @@ func TestComputedAllocations(t *testing.T) {
 func TestAllocationsOfOwnProfiles(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
-	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\n" +
-		"quiz,m,1,\"b \"\"é\"\"\",3,7\nquiz,m,0,a,7,7\n" +
-		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
-	write(mine, rows)
-	store(t, dir, []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
-	code, stdout, stderr := onShell("allocations", "--out", dir, "--set", "corpus.profiles="+mine, "--set", "experiment.budgets=[12]")
-	if code != 0 || strings.Count(stdout, "\n") != 2 {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	write(mine, "benchmark,model,task_index,task_id,pass_count,tested_k\nquiz,m,1,\"b \"\"é\"\"\",3,7\nquiz,m,0,a,7,7\neasy,m,0,x,5,5\neasy,m,1,y,5,5\n")
+	store(dir, []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
+	_, stdout, stderr := onShell("allocations", "--out", dir, "--set", "corpus.profiles="+mine, "--set", "experiment.budgets=[12]")
+	if strings.Count(stdout, "\n") != 2 || !strings.Contains(stdout, "\nquiz,m,12,") {
+		t.Errorf("allocations:\n%s%s", stdout, stderr)
 	}
-	want(t, "allocations", stdout, "\nquiz,m,12,")
 }
 
 func TestAllocationFaults(t *testing.T) {
 	empty, covered, broken := t.TempDir(), t.TempDir(), t.TempDir()
-	designs := paperDesigns(t)
-	store(t, covered, designs)
-	store(t, broken, append(designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
-	tests := []struct {
-		args   string
-		code   int
-		stderr string
-	}{
-		{"--out " + empty, 1, empty + "/replay/designs.parquet is not there: run `speceval run replay` first, or take --schedule paper"},
-		{"--out " + covered + " --set experiment.budgets=[8,12]", 1, "aime24__model=qwen2_5_32b: no design of hbn for 30 tasks at budget 12 is selected; run the replay stage again"},
-		{"--out " + broken, 1, "a pilot of 8 rollouts per task does not fit a budget of 8"},
-		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
-		{"--schedule paper --set experiment.budgets=[8,12]", 2, "no pilot size for 30 tasks at budget 12 is in Table 5 of the paper: take --schedule computed"},
-		{"now", 2, `unknown command "now"`},
-		{"--schedule paper --config ../experiments-small.toml", 1, "profile.parquet is not there: run `speceval run --until score` first"},
-		{"--config ../absent.toml", 2, "absent.toml"},
-		{"--set corpus.profiles=absent.csv", 2, "corpus.profiles: open absent.csv"},
-	}
-	for _, test := range tests {
-		code, stdout, stderr := onShell(append([]string{"allocations"}, strings.Fields(test.args)...)...)
-		if code != test.code || stdout != "" {
-			t.Errorf("allocations %s: exit code %d, want %d\n%s", test.args, code, test.code, stdout)
-		}
-		want(t, "allocations "+test.args, stderr, test.stderr)
-	}
+	designs := paperDesigns()
+	store(covered, designs)
+	store(broken, append(designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
+	outcomes(t, onShell, []outcome{
+		{words("allocations --out " + empty), 1, empty + "/replay/designs.parquet is not there: run `speceval run replay` first, or take --schedule paper"},
+		{words("allocations --out " + covered + " --set experiment.budgets=[8,12]"), 1, "aime24__model=qwen2_5_32b: no design of hbn for 30 tasks at budget 12 is selected; run the replay stage again"},
+		{words("allocations --out " + broken), 1, "a pilot of 8 rollouts per task does not fit a budget of 8"},
+		{words("allocations --schedule papr"), 2, "--schedule papr: want computed or paper"},
+		{words("allocations --schedule paper --set experiment.budgets=[8,12]"), 2, "no pilot size for 30 tasks at budget 12 is in Table 5 of the paper: take --schedule computed"},
+		{words("allocations now"), 2, `unknown command "now"`},
+		{words("allocations --schedule paper --config ../experiments-small.toml"), 1, "profile.parquet is not there: run `speceval run --until score` first"},
+		{words("allocations --config ../absent.toml"), 2, "absent.toml"},
+		{words("allocations --set corpus.profiles=absent.csv"), 2, "corpus.profiles: open absent.csv"},
+	})
 }

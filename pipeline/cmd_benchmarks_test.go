@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,28 +22,16 @@ import (
 // upstreamFiles makes the files of some sources, and gives their folder.
 func upstreamFiles(t *testing.T, sources ...string) string {
 	t.Helper()
-	groups, err := experiment.PaperGroups()
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups = slices.DeleteFunc(groups, func(g upstream.Group) bool { return !slices.Contains(sources, g.Source.ID) })
-	ids := experiment.PaperIDs()
+	groups := slices.DeleteFunc(must(experiment.PaperGroups()), func(g upstream.Group) bool { return !slices.Contains(sources, g.Source.ID) })
 	dir := t.TempDir()
-	if err := made.Write(dir, made.Options{Groups: groups, IDs: ids, Seed: 1, Tests: 1 << 20, Images: 3000}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, made.Write(dir, made.Options{Groups: groups, IDs: experiment.PaperIDs(), Seed: 1, Tests: 1 << 20, Images: 3000}))
 	return dir
 }
 
 func TestBenchmarksList(t *testing.T) {
-	code, stdout, stderr := onShell("benchmarks", "list")
-	if code != exitDone {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
-	golden.Check(t, "benchmarks-list.txt", []byte(stdout))
-	_, stdout, _ = onShell("benchmarks", "list", "--json")
+	golden.Check(t, "benchmarks-list.txt", []byte(said(t, exitDone, "benchmarks", "list")))
 	var all []map[string]any
-	if err := json.Unmarshal([]byte(stdout), &all); err != nil || len(all) != 18 {
+	if err := json.Unmarshal([]byte(said(t, exitDone, "benchmarks", "list", "--json")), &all); err != nil || len(all) != 18 {
 		t.Fatalf("%d benchmarks, %v", len(all), err)
 	}
 	gpqa := all[slices.IndexFunc(all, func(g map[string]any) bool { return g["benchmark"] == "gpqa_diamond__domain_physics" })]
@@ -54,40 +41,27 @@ func TestBenchmarksList(t *testing.T) {
 }
 
 func TestBenchmarksUsage(t *testing.T) {
-	for line, part := range map[string]string{
-		"benchmarks":                      "--from",
-		"benchmarks --from x aime23":      `no benchmark "aime23"`,
-		"benchmarks list all":             `unknown command "all"`,
-		"benchmarks --from x --config no": "no such file",
-	} {
-		code, stdout, stderr := onShell(strings.Fields(line)...)
-		if code != exitUsage || stdout != "" {
-			t.Errorf("%s: exit code %d, %q", line, code, stdout)
-		}
-		want(t, line, stderr, part)
-	}
+	outcomes(t, onShell, []outcome{
+		{words("benchmarks"), exitUsage, "--from"},
+		{words("benchmarks --from x aime23"), exitUsage, `no benchmark "aime23"`},
+		{words("benchmarks list all"), exitUsage, `unknown command "all"`},
+		{words("benchmarks --from x --config no"), exitUsage, "no such file"},
+		{words("benchmarks check"), exitUsage, ""}, {words("benchmarks check a b"), exitUsage, ""},
+		{words("benchmarks check absent.jsonl"), exitUsage, "absent.jsonl"},
+		{words("benchmarks check " + t.TempDir()), exitUsage, "has no task files"},
+	})
 }
 
 func TestBenchmarksFromAFolder(t *testing.T) {
 	from, to := upstreamFiles(t, "aime25", "hmmt", "mmlu"), filepath.Join(t.TempDir(), "tasks")
-	code, stdout, stderr := onShell("benchmarks", "--from", from, "--to", to, "hmmt", "aime25")
-	if code != exitDone {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
-	want(t, "stdout", stdout, filepath.Join(to, "aime25.jsonl")+": 30 tasks, the published ids in order; asked in other words than upstream's", "hmmt.jsonl: 30 tasks")
+	want(t, "stdout", said(t, exitDone, "benchmarks", "--from", from, "--to", to, "hmmt", "aime25"),
+		filepath.Join(to, "aime25.jsonl")+": 30 tasks, the published ids in order; asked in other words than upstream's", "hmmt.jsonl: 30 tasks")
 
 	// A group that cannot be prepared does not keep the others from it.
-	code, stdout, stderr = onShell("benchmarks", "--from", from, "--to", to, "aime25", "aime26", "mmlu_science__subject_college_physics")
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "stdout", stdout, "aime25.jsonl: 30 tasks")
-	want(t, "stderr", stderr, "aime26: ", "is not there: download it (--download)", "mmlu_science__subject_college_physics: not the tasks of the paper", "another revision")
+	want(t, "some", said(t, exitFailed, "benchmarks", "--from", from, "--to", to, "aime25", "aime26", "mmlu_science__subject_college_physics"),
+		"aime25.jsonl: 30 tasks", "aime26: ", "is not there: download it (--download)", "mmlu_science__subject_college_physics: not the tasks of the paper", "another revision")
 
-	code, stdout, stderr = onShell("benchmarks", "--from", from, "--to", to, "--unpublished", "mmlu_science__subject_college_physics")
-	if code != exitDone {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
+	stdout := said(t, exitDone, "benchmarks", "--from", from, "--to", to, "--unpublished", "mmlu_science__subject_college_physics")
 	want(t, "stdout", stdout, "this is not the paper's corpus", "physics.jsonl: 100 tasks; asked")
 	if strings.Contains(stdout, "published ids in order") {
 		t.Errorf("unpublished data are said to be published: %s", stdout)
@@ -102,13 +76,10 @@ func serveHub(t *testing.T, dir, token, gated string) *httptest.Server {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		text, err := os.ReadFile(filepath.Join(dir, parts[0], parts[1], filepath.FromSlash(parts[4])))
-		if err != nil {
-			t.Error(err)
-		}
+		text := read(filepath.Join(dir, parts[0], parts[1], filepath.FromSlash(parts[4])))
 		w.Header().Set("X-Repo-Commit", parts[3])
-		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(text)))
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(text))))
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	}))
 	t.Cleanup(hub.Close)
 	return hub
@@ -118,36 +89,27 @@ func TestBenchmarksDownload(t *testing.T) {
 	const token = "hf_secretoftests"
 	hub := serveHub(t, upstreamFiles(t, "aime25", "gpqa", "livecodebench"), token, "Idavidrein/gpqa")
 	from, to := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "tasks")
-	words := []string{"benchmarks", "--download", "--from", from, "--to", to, "aime25", "gpqa_diamond__domain_biology", "gpqa_diamond__domain_physics", "livecodebench_gt_2024_03_30__difficulty_hard"}
 	environment := []string{"HF_ENDPOINT=" + hub.URL}
-	shellWith := func(environment []string) (code int, stdout, stderr string) {
-		return ran(func(s *shell) { s.environment = environment }, append([]string{"--config", "../experiments.toml"}, words...)...)
+	download := func(code int, environment ...string) string {
+		t.Helper()
+		ended, stdout, stderr := ran(func(s *shell) { s.environment = environment }, "--config", "../experiments.toml", "benchmarks", "--download", "--from", from, "--to", to,
+			"aime25", "gpqa_diamond__domain_biology", "gpqa_diamond__domain_physics", "livecodebench_gt_2024_03_30__difficulty_hard")
+		if ended != code {
+			t.Errorf("%q: exit code %d, want %d", environment, ended, code)
+		}
+		return stdout + stderr
 	}
-	code, stdout, stderr := shellWith(environment)
-	if code != exitFailed {
-		t.Errorf("without a token: exit code %d", code)
+	without := download(exitFailed, environment...)
+	want(t, "without a token", without, "aime25.jsonl: 30 tasks", "hard.jsonl: 100 tasks, 600 tests", hub.URL+"/datasets/Idavidrein/gpqa", "HF_TOKEN")
+	if n := strings.Count(without, "accept the terms at"); n != 1 {
+		t.Errorf("the gated set is named %d times:\n%s", n, without)
 	}
-	want(t, "stdout", stdout, "aime25.jsonl: 30 tasks", "hard.jsonl: 100 tasks, 600 tests")
-	want(t, "stderr", stderr, hub.URL+"/datasets/Idavidrein/gpqa", "HF_TOKEN")
-	if n := strings.Count(stderr, "accept the terms at"); n != 1 {
-		t.Errorf("the gated set is named %d times:\n%s", n, stderr)
-	}
-
-	code, stdout, stderr = shellWith(append(environment, "HF_TOKEN="+token))
-	if code != exitDone {
-		t.Fatalf("with a token: exit code %d\n%s", code, stderr)
-	}
-	want(t, "stdout", stdout, "biology.jsonl: 19 tasks", "physics.jsonl: 86 tasks")
-	want(t, "stderr", stderr, "livecodebench/code_generation_lite/test5.jsonl: is there already", "gpqa_diamond.csv: fetched")
-	if strings.Contains(stdout+stderr, token) {
+	with := download(exitDone, append(environment, "HF_TOKEN="+token)...)
+	want(t, "with a token", with, "biology.jsonl: 19 tasks", "physics.jsonl: 86 tasks", "livecodebench/code_generation_lite/test5.jsonl: is there already", "gpqa_diamond.csv: fetched")
+	if strings.Contains(with, token) {
 		t.Error("the token was printed")
 	}
-
-	code, _, stderr = shellWith([]string{"HF_ENDPOINT=nonsense"})
-	if code != exitUsage {
-		t.Errorf("exit code %d for an endpoint that is none", code)
-	}
-	want(t, "stderr", stderr, "HF_ENDPOINT")
+	want(t, "an endpoint that is none", download(exitUsage, "HF_ENDPOINT=nonsense"), "HF_ENDPOINT")
 }
 
 // TestTransfersSayHowFarTheyAre has a file of 100 MB, of which 20 were there, that
@@ -171,28 +133,13 @@ func TestTransfersSayHowFarTheyAre(t *testing.T) {
 // TestBenchmarksCheckHoldsThePapersIDs prepares a group, and changes its order.
 func TestBenchmarksCheckHoldsThePapersIDs(t *testing.T) {
 	from, to := upstreamFiles(t, "aime25"), t.TempDir()
-	if code, _, stderr := onShell("benchmarks", "--from", from, "--to", to, "aime25"); code != exitDone {
-		t.Fatal(stderr)
-	}
-	code, stdout, stderr := onShell("benchmarks", "check", to)
-	if code != exitDone {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
-	want(t, "stdout", stdout, "aime25.jsonl: 30 tasks of aime25: 30 math; the published ids in order; asked in other words")
+	said(t, exitDone, "benchmarks", "--from", from, "--to", to, "aime25")
+	want(t, "stdout", said(t, exitDone, "benchmarks", "check", to), "aime25.jsonl: 30 tasks of aime25: 30 math; the published ids in order; asked in other words")
 	path := filepath.Join(to, "aime25.jsonl")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.NewReplacer(`"task_id":"3"`, `"task_id":"4"`, `"task_id":"4"`, `"task_id":"3"`).Replace(string(text))
-	write(path, changed)
-	code, _, stderr = onShell("benchmarks", "check", path)
-	if code != exitFailed {
-		t.Errorf("another order: exit code %d", code)
-	}
-	want(t, "stderr", stderr, `task 3 is "4", published is "3"`, "published tasks are there", "--unpublished")
-	if code, stdout, _ := onShell("benchmarks", "check", "--unpublished", path); code != exitDone || strings.Contains(stdout, "published") {
-		t.Errorf("unpublished: exit code %d, %s", code, stdout)
+	write(path, strings.NewReplacer(`"task_id":"3"`, `"task_id":"4"`, `"task_id":"4"`, `"task_id":"3"`).Replace(read(path)))
+	want(t, "another order", said(t, exitFailed, "benchmarks", "check", path), `task 3 is "4", published is "3"`, "published tasks are there", "--unpublished")
+	if text := said(t, exitDone, "benchmarks", "check", "--unpublished", path); strings.Contains(text, "published") {
+		t.Errorf("unpublished: %s", text)
 	}
 }
 
@@ -201,11 +148,7 @@ func filesIn(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		write(path, text)
+		write(filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
 	return dir
 }
@@ -224,10 +167,7 @@ const two = `{"id":"a","prompt":"1?","answer":"1","scorer":"math"}
 func TestCheckShowsWhatWillBeAsked(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.csv": ownRows})
 	path := filepath.Join(dir, "mine.csv")
-	code, stdout, stderr := onShell("benchmarks", "check", path)
-	if code != exitDone {
-		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
-	}
+	_, stdout, stderr := onShell("benchmarks", "check", path)
 	want := path + `: 4 tasks of mine: 2 math, 1 choice, 1 judge
 
 Task a will be asked so, and "B" is right:
@@ -261,32 +201,21 @@ func TestCheckTellsAllFaults(t *testing.T) {
 {"id":"b","prompt":"p","user_prompt":"p","scorer":"code","tests_file":"t.json"}`,
 		"t.json": "[]",
 	})
-	for _, tt := range []struct {
-		path string
-		code int
-		want string
-	}{
-		{"mine.csv", exitFailed, `mine.csv: line 11: id: is "x", as in line 2`},
-		{"none", exitFailed, "none: must be called .jsonl or .csv"},
-		{"one.jsonl", exitFailed, "one.jsonl has 1 task, allocation needs at least 2"},
-		{"code.jsonl", exitFailed, "t.json: has no tests"},
-		{"absent.jsonl", exitUsage, "absent.jsonl"},
-		{"text.csv", exitFailed, `text.csv: line 2: answer: is no regular expression (RE2): missing closing )`},
-		{"text.csv", exitFailed, `text.csv: line 3: answer: is "about 5", must be a number and nothing else`},
-		{"text.csv", exitFailed, `text.csv: line 4: tolerance: is "-1", must be a number from 0 on`},
-		{"text.csv", exitFailed, `text.csv: line 5: tolerance: is "1%", and a share of 0 is nothing`},
-		{"text.csv", exitFailed, `text.csv: line 6: tolerance: is there, but the scorer is exact`},
-		{"text.csv", exitFailed, "text.csv: line 7: answer: is blank\n" + `DIR/text.csv: line 9: answer: is missing or empty`},
+	for _, tt := range []struct{ path, want string }{
+		{"mine.csv", `mine.csv: line 11: id: is "x", as in line 2`},
+		{"none", "none: must be called .jsonl or .csv"},
+		{"one.jsonl", "one.jsonl has 1 task, allocation needs at least 2"},
+		{"code.jsonl", "t.json: has no tests"},
+		{"text.csv", `text.csv: line 2: answer: is no regular expression (RE2): missing closing )`},
+		{"text.csv", `text.csv: line 3: answer: is "about 5", must be a number and nothing else`},
+		{"text.csv", `text.csv: line 4: tolerance: is "-1", must be a number from 0 on`},
+		{"text.csv", `text.csv: line 5: tolerance: is "1%", and a share of 0 is nothing`},
+		{"text.csv", `text.csv: line 6: tolerance: is there, but the scorer is exact`},
+		{"text.csv", "text.csv: line 7: answer: is blank\n" + dir + `/text.csv: line 9: answer: is missing or empty`},
 	} {
-		tt.want = strings.ReplaceAll(tt.want, "DIR", dir)
 		code, stdout, stderr := onShell("benchmarks", "check", filepath.Join(dir, tt.path))
-		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
-			t.Errorf("%s: exit code %d, want %d with %q\n%s%s", tt.path, code, tt.code, tt.want, stdout, stderr)
-		}
-	}
-	for _, words := range [][]string{{}, {"a", "b"}} {
-		if code, _, stderr := onShell(append([]string{"benchmarks", "check"}, words...)...); code != exitUsage {
-			t.Errorf("%q: exit code %d\n%s", words, code, stderr)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit code %d, want a fault with %q\n%s%s", tt.path, code, tt.want, stdout, stderr)
 		}
 	}
 }
@@ -297,9 +226,6 @@ func TestCheckReadsAFolder(t *testing.T) {
 	want := filepath.Join(dir, "good.jsonl") + ": 2 tasks of good: 2 math\n" + filepath.Join(dir, "mine.csv") + ": 4 tasks of mine: 2 math, 1 choice, 1 judge\n"
 	if code != exitFailed || stdout != want || !strings.Contains(stderr, "bad.jsonl: line 1: prompt: is missing") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-	if code, _, stderr := onShell("benchmarks", "check", t.TempDir()); code != exitUsage || !strings.Contains(stderr, "has no task files") {
-		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -22,9 +21,7 @@ import (
 // casesFile writes a file of cases and returns its path.
 func casesFile(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "cases.tsv")
-	write(path, text)
-	return path
+	return filepath.Join(filesIn(t, map[string]string{"cases.tsv": text}), "cases.tsv")
 }
 
 const labelled = "C\tThe answer is C.\ttrue\n" +
@@ -63,108 +60,70 @@ func TestCheckScorerAsJSON(t *testing.T) {
 	}
 }
 
-func TestCheckScorerReadsStandardInput(t *testing.T) {
-	code, stdout, stderr := ran(func(s *shell) { s.stdin = strings.NewReader("A\tA\ttrue\nA\tB\ttrue\n") }, "check-scorer", "choice", "-")
-	if code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	want(t, "stdout", stdout, "standard input:2: ", `{"agree":1,"total":2}`)
-}
-
 func TestCheckScorerRefuses(t *testing.T) {
 	good := casesFile(t, "A\tA\ttrue\n")
-	for _, test := range []struct {
-		words []string
-		want  string
-	}{
-		{[]string{}, "accepts 2 arg(s)"},
-		{[]string{"choice"}, "accepts 2 arg(s)"},
-		{[]string{"choice", good, good}, "accepts 2 arg(s)"},
-		{[]string{"maths", good}, `there is no scorer "maths", did you mean math?`},
-		{[]string{"essay", good}, `there is no scorer "essay"; math`},
-		{[]string{"judge", good}, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
-		{[]string{"command", good}, "scorer command cannot be tried on a file of cases: it asks a program of yours"},
-		{[]string{"code", good}, "scorer code cannot be tried on a file of cases: it runs programs"},
-		{[]string{"choice", good + "x"}, "no such file"},
-		{[]string{"choice", casesFile(t, "")}, "cases.tsv is empty"},
-		{[]string{"choice", casesFile(t, "\n\r\n")}, "cases.tsv is empty"},
-		{[]string{"choice", casesFile(t, "A\tA\tyes\n")}, `cases.tsv:1: its label is "yes": want true or false`},
-	} {
-		code, stdout, stderr := onShell(append([]string{"check-scorer"}, test.words...)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) {
-			t.Errorf("%q: exit code %d, %q, %q, want %q", test.words, code, stdout, stderr, test.want)
-		}
+	check := func(words ...string) []string { return append([]string{"check-scorer"}, words...) }
+	outcomes(t, onShell, []outcome{
+		{check(), exitUsage, "accepts 2 arg(s)"},
+		{check("choice"), exitUsage, "accepts 2 arg(s)"},
+		{check("choice", good, good), exitUsage, "accepts 2 arg(s)"},
+		{check("maths", good), exitUsage, `there is no scorer "maths", did you mean math?`},
+		{check("essay", good), exitUsage, `there is no scorer "essay"; math`},
+		{check("judge", good), exitUsage, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
+		{check("command", good), exitUsage, "scorer command cannot be tried on a file of cases: it asks a program of yours"},
+		{check("code", good), exitUsage, "scorer code cannot be tried on a file of cases: it runs programs"},
+		{check("choice", good+"x"), exitUsage, "no such file"},
+		{check("choice", casesFile(t, "")), exitUsage, "cases.tsv is empty"},
+		{check("choice", casesFile(t, "\n\r\n")), exitUsage, "cases.tsv is empty"},
+		{check("choice", casesFile(t, "A\tA\tyes\n")), exitUsage, `cases.tsv:1: its label is "yes": want true or false`},
+	})
+	stdin := func(words ...string) (int, string, string) {
+		return ran(func(s *shell) { s.stdin = strings.NewReader("A\tA\ttrue\nA\tB\ttrue\n") }, words...)
 	}
+	outcomes(t, stdin, []outcome{{check("choice", "-"), exitDone, "standard input:2: "}, {check("choice", "-"), exitDone, `{"agree":1,"total":2}`}})
 }
 
 func TestCompareWithThePublishedProfiles(t *testing.T) {
-	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := must(profile.Parse(data.Profiles(), data.ProfilesName))
 	out := t.TempDir()
 	put := func(profiles []profile.Profile) {
-		t.Helper()
 		var b bytes.Buffer
-		if err := profile.Write(&b, profiles, nil); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(out, filepath.FromSlash(score.ProfilesFile))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, profile.Write(&b, profiles, nil))
+		write(filepath.Join(out, filepath.FromSlash(score.ProfilesFile)), b.String())
 	}
 	put(published[:2])
-	code, stdout, stderr := onShell("compare", "--out", out)
-	if code != exitDone || stderr != "" {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-	want(t, "the comparison", stdout, "data/profiles.parquet (2)", "Only in data/profiles.parquet: 106 profiles: ", "2 profiles agree. ")
+	want(t, "the comparison", said(t, exitDone, "compare", "--out", out), "data/profiles.parquet (2)", "Only in data/profiles.parquet: 106 profiles: ", "2 profiles agree. ")
 
 	wrong := slices.Clone(published[:2])
 	wrong[1].PassCounts = slices.Clone(wrong[1].PassCounts)
 	wrong[1].PassCounts[3] ^= 0x200
 	put(wrong)
-	code, stdout, stderr = onShell("compare", "--json", "--out", out)
 	var c comparison.Comparison
-	if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != exitOutside {
-		t.Fatalf("exit code %d, %v\n%s", code, err, stderr)
-	}
+	_, stdout, _ := onShell("compare", "--json", "--out", out)
+	ok(t, json.Unmarshal([]byte(stdout), &c))
 	if c.Agree || len(c.Profiles) != 2 || !c.Profiles[0].Agree || c.Profiles[1].Agree || c.Profiles[1].Differing != 1 ||
 		len(c.Profiles[0].Tasks) != 1 || len(c.Profiles[1].Tasks) != 5 || c.Profiles[1].Tasks[0].TaskID != wrong[1].TaskIDs[3] || len(c.Only[1]) != 106 {
 		t.Errorf("got %s", stdout)
 	}
-	_, stdout, _ = onShell("compare", "--json", "--all", "--out", out)
-	if err := json.Unmarshal([]byte(stdout), &c); err != nil || len(c.Profiles[0].Tasks) != published[0].N() {
-		t.Errorf("%d tasks with --all, %v", len(c.Profiles[0].Tasks), err)
-	}
-	if strings.Contains(stdout, "null") {
-		t.Error("the JSON has a null")
+	code, stdout, _ := onShell("compare", "--json", "--all", "--out", out)
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != exitOutside || len(c.Profiles[0].Tasks) != published[0].N() || strings.Contains(stdout, "null") {
+		t.Errorf("exit code %d, %d tasks with --all, %v, maybe a null", code, len(c.Profiles[0].Tasks), err)
 	}
 }
 
 func TestCompareReadsLogs(t *testing.T) {
 	const logs = "../internal/evaluation/logs/testdata/"
 	table := filepath.Join(t.TempDir(), "table.parquet")
-	if code, _, stderr := onShell("import", logs+"lm-eval", "--to", table); code != exitDone {
-		t.Fatal(stderr)
+	alone := func(what string) string {
+		return "say with what " + what + " is to be compared: other evaluations, logs or profiles"
 	}
-	if code, stdout, stderr := onShell("compare", table, table); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	code, _, stderr := onShell("compare", logs+"lm-eval", logs+"lm-eval")
-	if want(t, "a log with itself", stderr, "share rollouts"); code != exitUsage {
-		t.Errorf("exit code %d", code)
-	}
-	for _, alone := range []string{logs + "inspect/zstd.eval", table + "#org__dummy"} {
-		code, _, stderr = onShell("compare", alone)
-		if want(t, "one alone", stderr, "say with what "+alone+" is to be compared: other evaluations, logs or profiles"); code != exitUsage {
-			t.Errorf("exit code %d", code)
-		}
-	}
+	outcomes(t, onShell, []outcome{
+		{words("import " + logs + "lm-eval --to " + table), exitDone, ""},
+		{words("compare " + table + " " + table), exitDone, "1 profile agrees"},
+		{words("compare " + logs + "lm-eval " + logs + "lm-eval"), exitUsage, "share rollouts"},
+		{words("compare " + logs + "inspect/zstd.eval"), exitUsage, alone(logs + "inspect/zstd.eval")},
+		{words("compare " + table + "#org__dummy"), exitUsage, alone(table + "#org__dummy")},
+	})
 }
 
 // TestCompareFindsTiers has three models of which two cannot be told apart, in one file and two.
@@ -180,41 +139,25 @@ func TestCompareFindsTiers(t *testing.T) {
 		"two.csv": head + rows("a", 200, 300, 100) + rows("b", 80, 90, 20), "one.csv": head + rows("c", 205, 299, 102), "a#2.csv": head + rows("a", 201, 301, 99), "other.csv": strings.ReplaceAll(head+rows("d", 1, 2, 3), "quiz", "exam"), "longer.csv": head + rows("e", 1, 2, 3, 4),
 	})
 	two, one, page := filepath.Join(dir, "two.csv"), filepath.Join(dir, "one.csv"), filepath.Join(dir, "page.html")
-	for _, command := range [][]string{{"compare"}, {"evaluate", "compare"}} {
-		code, stdout, stderr := onShell(append(command, two, one, "--page", page)...)
-		if code != exitDone {
-			t.Fatalf("exit code %d: %s", code, stderr)
-		}
-		want(t, "the tiers", stdout, "   1  0.5050 ± ", "1200  3  "+one+"#c", "   1  0.5000 ± ", "   2  0.1583 ± ", "   1 − 2   +0.3417 ±", ": apart")
+	for _, command := range []string{"compare", "evaluate compare"} {
+		want(t, "the tiers", said(t, exitDone, words(command+" "+two+" "+one+" --page "+page)...),
+			"   1  0.5050 ± ", "1200  3  "+one+"#c", "   1  0.5000 ± ", "   2  0.1583 ± ", "   1 − 2   +0.3417 ±", ": apart")
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want(t, "the page", string(text), "<h1>2 tiers of 3 evaluations", "tier 2")
+	want(t, "the page", read(page), "<h1>2 tiers of 3 evaluations", "tier 2")
 	_, stdout, _ := onShell("compare", "--json", two+"#b", one, "--resolve", "0.01")
 	var c show.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Pair == nil || !c.Apart || c.Resolve == nil || !reflect.DeepEqual(c.Tiers, [][]int{{2}, {1}}) || !slices.Equal(c.Rollouts, []int{1200, 1200}) {
 		t.Errorf("%v: %s", err, stdout)
 	}
-	// A file's name may have a # as well.
-	for _, words := range [][]string{{filepath.Join(dir, "a#2.csv#a"), two}, {filepath.Join(dir, "a#2.csv"), two + "#b"}} {
-		if code, stdout, stderr := onShell(append([]string{"compare"}, words...)...); code != exitDone || !strings.Contains(stdout, "a#2.csv#a") {
-			t.Errorf("%q: exit code %d: %s%s", words, code, stdout, stderr)
-		}
-	}
-	_, _, stderr := onShell("compare", one, filepath.Join(dir, "other.csv"))
-	want(t, "another name", stderr, "call the benchmark differently: exam, quiz")
-	if _, _, stderr := onShell("compare", filepath.Join(dir, "longer.csv"), filepath.Join(dir, "other.csv")); strings.Contains(stderr, "of the same tasks") {
-		t.Errorf("other tasks: %s", stderr)
-	}
-	for problem, words := range map[string][]string{
-		"two.csv has no profile of x, but of quiz__model=a, quiz__model=b": {two + "#x", one},
-		"they are of different tasks: quiz with 3, quiz with 4":            {two, filepath.Join(dir, "longer.csv")},
-	} {
-		if code, _, stderr := onShell(append([]string{"compare"}, words...)...); code != exitUsage || !strings.Contains(stderr, problem) {
-			t.Errorf("exit code %d: %s\nwant %s", code, stderr, problem)
-		}
+	longer, other, hash := filepath.Join(dir, "longer.csv"), filepath.Join(dir, "other.csv"), filepath.Join(dir, "a#2.csv")
+	outcomes(t, onShell, []outcome{ // a file's name may have a # as well
+		{[]string{"compare", hash + "#a", two}, exitDone, "a#2.csv#a"}, {[]string{"compare", hash, two + "#b"}, exitDone, "a#2.csv#a"},
+		{[]string{"compare", one, other}, exitDone, "call the benchmark differently: exam, quiz"},
+		{[]string{"compare", two + "#x", one}, exitUsage, "two.csv has no profile of x, but of quiz__model=a, quiz__model=b"},
+		{[]string{"compare", two, longer}, exitUsage, "they are of different tasks: quiz with 3, quiz with 4"},
+	})
+	if text := said(t, exitUsage, "compare", longer, other); strings.Contains(text, "of the same tasks") {
+		t.Errorf("other tasks: %s", text)
 	}
 }
 
@@ -225,17 +168,10 @@ func TestCompareReadsProfilesOfAnyName(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.tsv": good, "MINE.CSV": good, "mine": good, "bad.tsv": bad})
 	for _, name := range []string{"mine.tsv", "MINE.CSV", "mine"} {
 		path := filepath.Join(dir, name)
-		if code, stdout, stderr := onShell("compare", path, path); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
-			t.Errorf("%s: exit code %d: %s%s", name, code, stdout, stderr)
-		}
+		want(t, name, said(t, exitDone, "compare", path, path), "1 profile agrees")
 	}
-	code, _, stderr := onShell("compare", filepath.Join(dir, "bad.tsv"))
-	if want(t, "a bad row", stderr, "bad.tsv: no log of", "bad.tsv: row 2: pass_count 9 is outside 0 to tested_k = 8"); code != exitUsage {
-		t.Errorf("exit code %d", code)
-	}
-	code, _, stderr = onShell("compare", filepath.Join(dir, "mine.tsv"), filepath.Join(dir, "bad.tsv"))
-	if want(t, "a bad row of two files", stderr, "bad.tsv: no log of", "bad.tsv: row 2: pass_count 9 is outside 0 to tested_k = 8"); code != exitUsage {
-		t.Errorf("exit code %d", code)
+	for _, first := range []string{"", " " + filepath.Join(dir, "mine.tsv")} {
+		want(t, "a bad row", said(t, exitUsage, words("compare"+first+" "+filepath.Join(dir, "bad.tsv"))...), "bad.tsv: no log of", "bad.tsv: row 2: pass_count 9 is outside 0 to tested_k = 8")
 	}
 }
 
@@ -248,25 +184,17 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		"three.csv":  "task_id,pass_count,tested_k\na,4,4\nb,0,4\nc,1,4\n",
 	})
 	good, broken := filepath.Join(dir, "good.csv"), filepath.Join(dir, "broken.csv")
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{good}, "no benchmark and model is in both files:\n" + good + " has 1 profile: quiz__model=m\ndata/profiles.parquet has 108 profiles: aime24__model="},
-		{[]string{good, broken}, broken + ": column"},
-		{[]string{broken}, broken + ": column"},
-		{[]string{good + ".absent"}, "no such file"},
-		{[]string{"--out", t.TempDir()}, "score/profiles.parquet is not there: run `speceval run score` first, or name a file"},
-		{[]string{"--config", "absent.toml"}, "absent.toml"},
-		{[]string{good, good, "--page", filepath.Join(dir, "page.html")}, "--page and --resolve are for two or more evaluations"},
-		{[]string{good, good, good}, "both share rollouts of m, by the counts of every task"},
-		{[]string{filepath.Join(dir, "one.csv"), filepath.Join(dir, "two.csv")}, "both have the same counts of every task and name no model"},
-		{[]string{filepath.Join(dir, "one.csv"), filepath.Join(dir, "three.csv")}, "they are of different tasks: counts with 2, counts with 3"},
-	} {
-		code, stdout, stderr := onShell(append([]string{"compare"}, test.args...)...)
-		if code != exitUsage || stdout != "" {
-			t.Errorf("%v: exit code %d\n%s", test.args, code, stdout)
-		}
-		want(t, "stderr", stderr, test.want)
-	}
+	compare := func(words ...string) []string { return append([]string{"compare"}, words...) }
+	outcomes(t, onShell, []outcome{
+		{compare(good), exitUsage, "no benchmark and model is in both files:\n" + good + " has 1 profile: quiz__model=m\ndata/profiles.parquet has 108 profiles: aime24__model="},
+		{compare(good, broken), exitUsage, broken + ": column"},
+		{compare(broken), exitUsage, broken + ": column"},
+		{compare(good + ".absent"), exitUsage, "no such file"},
+		{compare("--out", t.TempDir()), exitUsage, "score/profiles.parquet is not there: run `speceval run score` first, or name a file"},
+		{compare("--config", "absent.toml"), exitUsage, "absent.toml"},
+		{compare(good, good, "--page", filepath.Join(dir, "page.html")), exitUsage, "--page and --resolve are for two or more evaluations"},
+		{compare(good, good, good), exitUsage, "both share rollouts of m, by the counts of every task"},
+		{compare(filepath.Join(dir, "one.csv"), filepath.Join(dir, "two.csv")), exitUsage, "both have the same counts of every task and name no model"},
+		{compare(filepath.Join(dir, "one.csv"), filepath.Join(dir, "three.csv")), exitUsage, "they are of different tasks: counts with 2, counts with 3"},
+	})
 }

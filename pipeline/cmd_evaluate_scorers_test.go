@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/data"
-	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 )
@@ -35,26 +33,13 @@ for line in sys.stdin:
 func scorersLab(t *testing.T, pass float64) *evaluationLab {
 	t.Helper()
 	l := newEvaluationLab(t)
-	l.write("own.jsonl", scoredBenchmark)
-	l.write("grade.py", gradingScript)
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks, err := benchmark.Reader{Prompts: prompts, Benchmark: "own"}.Read("own.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	passes := map[fleet.TaskKey]float64{}
+	write("own.jsonl", scoredBenchmark)
+	write("grade.py", gradingScript)
+	tasks, passes := tasksIn("own.jsonl"), map[fleet.TaskKey]float64{}
 	for _, task := range tasks {
 		passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
 	}
-	r := imitation.New(imitation.Settings{Model: "mine", Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "mine", Tasks: tasks, Passes: passes})})
-	t.Cleanup(r.Close)
-	if err := r.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	l.url = r.URL()
+	l.url = serves(t, imitation.Settings{Model: "mine"}, fleet.AuthorSettings{Model: "mine", Tasks: tasks, Passes: passes})
 	return l
 }
 
@@ -88,42 +73,32 @@ func TestScorersOfOnesOwn(t *testing.T) {
 
 // A grader that is edited makes verdicts stale, and rescore scores by the new one.
 func TestAnotherGraderScoresAgain(t *testing.T) {
-	python := withPython(t)
+	python := append(withPython(t), words("--budget 6 --policy uniform")...)
 	l := scorersLab(t, 1)
-	first := l.evaluate(append(python, "--budget", "6", "--policy", "uniform")...)
+	first := l.evaluate(python...)
 	stale := "answers or scorers have changed since"
-	if again := l.evaluate(append(python, "--budget", "6", "--policy", "uniform")...); again.Rules != first.Rules || strings.Contains(l.stderr, stale) {
+	if again := l.evaluate(python...); again.Rules != first.Rules || strings.Contains(l.stderr, stale) {
 		t.Errorf("rules %s, then %s\n%s", first.Rules, again.Rules, l.stderr)
 	}
-	l.write("grade.py", strings.Replace(gradingScript, "int(last", "1 - int(last", 1))
-	l.evaluate(append(python, "--budget", "6", "--policy", "uniform")...)
-	want(t, "evaluate", l.stderr, stale)
-	code, _ := l.do(nil, append([]string{"rescore", "own/mine/uniform-b6-seed42", "--benchmark", "own.jsonl"}, python...)...)
-	if code != 0 {
-		t.Fatal(l.stderr)
-	}
-	again := l.evaluate(append(python, "--budget", "6", "--policy", "uniform")...)
+	write("grade.py", strings.Replace(gradingScript, "int(last", "1 - int(last", 1))
+	l.says(exitDone, append(l.mine(""), python...), stale)
+	l.says(exitDone, append(words("rescore own/mine/uniform-b6-seed42 --benchmark own.jsonl"), python[:4]...))
+	again := l.evaluate(python...)
 	if again.Estimate != 0.6 || again.Rules == first.Rules || slices.Equal(again.Scored, first.Scored) || strings.Contains(l.stderr, stale) {
 		t.Errorf("%v, scored by %q, rules %s\n%s", again.Estimate, again.Scored, again.Rules, l.stderr)
 	}
-	l.evaluate(append(python, "--set", "grader.version=2", "--budget", "6", "--policy", "uniform")...)
-	want(t, "another version", l.stderr, stale)
+	l.says(exitDone, append(l.mine("--set grader.version=2"), python...), stale)
 }
 
 // A grader that gives no verdict pauses an evaluation, which goes on with one that
 // does, and asks for nothing again.
 func TestAGraderThatFailsPausesTheEvaluation(t *testing.T) {
-	python := withPython(t)
+	python := append(withPython(t), words("--budget 6 --policy uniform")...)
 	l := scorersLab(t, 1)
-	l.write("grade.py", "import sys\nfor line in sys.stdin:\n    sys.exit('I give up')\n")
-	words := append([]string{"--benchmark", "own.jsonl", "--model", "mine", "--worker", l.url, "--budget", "6", "--policy", "uniform"}, python...)
-	code, _ := l.do(nil, words...)
-	if code == 0 {
-		t.Fatal("no error")
-	}
-	want(t, "evaluate", l.stderr, "gave no verdict, asked twice: it died: exit status 1", "I give up")
-	l.write("grade.py", gradingScript)
-	if r := l.evaluate(append(python, "--budget", "6", "--policy", "uniform")...); r.Estimate != 1 || r.Rollouts != 30 {
+	write("grade.py", "import sys\nfor line in sys.stdin:\n    sys.exit('I give up')\n")
+	l.says(exitFailed, append(l.mine(""), python...), "gave no verdict, asked twice: it died: exit status 1", "I give up")
+	write("grade.py", gradingScript)
+	if r := l.evaluate(python...); r.Estimate != 1 || r.Rollouts != 30 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -134,32 +109,19 @@ func TestGradersBehindBubblewrap(t *testing.T) {
 		t.Skip("bwrap is not installed")
 	}
 	l := scorersLab(t, 1)
-	l.write("grade.py", strings.Replace(gradingScript, "for line", "open('seen.txt')\ntry:\n    open('own.jsonl')\n    sys.exit('it is seen')\nexcept OSError:\n    pass\nfor line", 1))
-	l.write("seen.txt", "")
-	l.write("mine.toml", "[grader]\ncommand = [\"nothing\"]\nfiles = [\"seen.txt\"]\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\ngrader = [\"python3\", \"grade.py\"]\n")
+	write("grade.py", strings.Replace(gradingScript, "for line", "open('seen.txt')\ntry:\n    open('own.jsonl')\n    sys.exit('it is seen')\nexcept OSError:\n    pass\nfor line", 1))
+	write("seen.txt", "")
+	write("mine.toml", "[grader]\ncommand = [\"nothing\"]\nfiles = [\"seen.txt\"]\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\ngrader = [\"python3\", \"grade.py\"]\n")
 	r := l.evaluate("--config", "mine.toml", "--budget", "4", "--policy", "uniform")
 	if r.Estimate != 1 {
 		t.Errorf("%+v", r)
 	}
 	t.Setenv("PATH", filepath.Join(t.TempDir(), "empty"))
-	code, _ := l.do(nil, "--config", "mine.toml", "--benchmark", "own.jsonl", "--model", "mine", "--worker", l.url, "--budget", "6")
-	if code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "without bubblewrap", l.stderr, "answers on own cannot be scored", "install it", "sandbox = false")
+	l.says(exitFailed, l.mine("--config mine.toml --budget 6"), "answers on own cannot be scored", "install it", "sandbox = false")
 }
 
 func TestAGraderMustBeNamed(t *testing.T) {
 	l := scorersLab(t, 1)
-	code, _ := l.do(nil, "--benchmark", "own.jsonl", "--model", "mine", "--worker", l.url, "--budget", "6")
-	if code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "without a grader", l.stderr, "answers on own cannot be scored: no grader: name your program in grader.command")
-	code, _ = l.do(nil, "--benchmark", "own.jsonl", "--model", "mine", "--worker", l.url, "--budget", "6",
-		"--set", `grader.command=["python3"]`, "--set", `grader.files=["nowhere"]`)
-	if code != 2 {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "without its file", l.stderr, "the grader's files", "nowhere")
+	l.says(exitFailed, l.mine("--budget 6"), "answers on own cannot be scored: no grader: name your program in grader.command")
+	l.says(exitUsage, l.mine(`--budget 6 --set grader.command=["python3"] --set grader.files=["nowhere"]`), "the grader's files", "nowhere")
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"speceval/data"
@@ -39,36 +38,25 @@ func explainIn(p loader, args ...string) (code int, stdout, stderr string) {
 
 func commandIn(p loader, words ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	sh := &shell{stdout: &o, stderr: &e, interrupts: nil}
-	code = run(words, sh, p)
+	code = run(words, &shell{stdout: &o, stderr: &e}, p)
 	return code, o.String(), e.String()
 }
 
 func TestOneTableIsPrinted(t *testing.T) {
 	out := t.TempDir()
 	p := published(t, out)
-	stored, err := os.ReadFile(filepath.Join(out, "tables", "table7_flop_coefficients.csv"))
-	if err != nil {
-		t.Fatal(err)
+	tables := func(words ...string) (int, string, string) {
+		return commandIn(p, append([]string{"tables"}, words...)...)
 	}
-	for _, c := range []struct {
-		args []string
-		code int
-		want string // on stdout, or on stderr of what fails
-	}{
-		{[]string{"--list"}, exitDone, "table1_variance\ntable2_compute\n"},
-		{[]string{"--show", "table7"}, exitDone, "Qwen3.5-9B"},
-		{[]string{"--show", "table7", "--format", "latex"}, exitDone, "\\midrule"},
-		{[]string{"--show", "table7", "--format", "csv"}, exitDone, string(stored)},
-		{[]string{"--show", "table7", "--format", "html"}, exitUsage, `--format "html" is not text, csv or latex`},
-		{[]string{"--show", "tabel7"}, exitUsage, "the nearest are table7_flop_coefficients"},
-		{[]string{"--show", "table1"}, exitFailed, "table1_variance has no rows: Not all is here: the replay stage has not run."},
-	} {
-		code, stdout, stderr := commandIn(p, append([]string{"tables"}, c.args...)...)
-		if printed := map[bool]string{true: stdout, false: stderr}[c.code == exitDone]; code != c.code || (stdout == "") != (code != exitDone) || !strings.Contains(printed, c.want) {
-			t.Errorf("tables %q: exit code %d, want %d with %q\n%s%s", c.args, code, c.code, c.want, stdout, stderr)
-		}
-	}
+	outcomes(t, tables, []outcome{
+		{words("--list"), exitDone, "table1_variance\ntable2_compute\n"},
+		{words("--show table7"), exitDone, "Qwen3.5-9B"},
+		{words("--show table7 --format latex"), exitDone, "\\midrule"},
+		{words("--show table7 --format csv"), exitDone, read(filepath.Join(out, "tables", "table7_flop_coefficients.csv"))},
+		{words("--show table7 --format html"), exitUsage, `--format "html" is not text, csv or latex`},
+		{words("--show tabel7"), exitUsage, "the nearest are table7_flop_coefficients"},
+		{words("--show table1"), exitFailed, "table1_variance has no rows: Not all is here: the replay stage has not run."},
+	})
 }
 
 func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
@@ -102,41 +90,22 @@ func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
 func TestExplainRefusesWhatIsNotThere(t *testing.T) {
 	out := t.TempDir()
 	p := published(t, out)
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"tabel7"}, exitUsage, `there is no table "tabel7"; the nearest are table7_flop_coefficients`},
-		{[]string{"table"}, exitUsage, `"table" could be more than one table: table1_variance, table2_compute`},
-		{[]string{}, exitUsage, "requires at least 1 arg(s)"},
-		{[]string{"table7", "qwen3_5_9b"}, exitUsage, "name a column behind the row: `speceval explain table7_flop_coefficients` lists them"},
-		{[]string{"table7", "qwen4"}, exitUsage, `there is no row of table7_flop_coefficients "qwen4"; the nearest are qwen2_5_3b, `},
-		{[]string{"table7", "qwen3_5_9b", "theta"}, exitUsage, `"theta" could be more than one column of table7_flop_coefficients: theta_core, theta_head`},
-		{[]string{"table7", "qwen3_5_9b", "width"}, exitUsage, "the nearest are attention_width"},
-		{[]string{"table1", "8", "hbn"}, exitFailed, "table table1_variance is not there: " + out + "/tables/table1_variance.csv does not exist; run `speceval tables` first"},
-		{[]string{"--josn"}, exitUsage, "did you mean --json?"},
-	} {
-		code, stdout, stderr := explainIn(p, c.args...)
-		if code != c.code || stdout != "" {
-			t.Errorf("%q: exit code %d, want %d\n%s", c.args, code, c.code, stdout)
-		}
-		want(t, "stderr", stderr, c.want)
-	}
+	explain := func(words ...string) (int, string, string) { return explainIn(p, words...) }
+	outcomes(t, explain, []outcome{
+		{words("tabel7"), exitUsage, `there is no table "tabel7"; the nearest are table7_flop_coefficients`},
+		{words("table"), exitUsage, `"table" could be more than one table: table1_variance, table2_compute`},
+		{nil, exitUsage, "requires at least 1 arg(s)"},
+		{words("table7 qwen3_5_9b"), exitUsage, "name a column behind the row: `speceval explain table7_flop_coefficients` lists them"},
+		{words("table7 qwen4"), exitUsage, `there is no row of table7_flop_coefficients "qwen4"; the nearest are qwen2_5_3b, `},
+		{words("table7 qwen3_5_9b theta"), exitUsage, `"theta" could be more than one column of table7_flop_coefficients: theta_core, theta_head`},
+		{words("table7 qwen3_5_9b width"), exitUsage, "the nearest are attention_width"},
+		{words("table1 8 hbn"), exitFailed, "table table1_variance is not there: " + out + "/tables/table1_variance.csv does not exist; run `speceval tables` first"},
+		{words("--josn"), exitUsage, "did you mean --json?"},
+	})
 	write(filepath.Join(out, "tables", "table5_hbn_schedule.csv"), "n_tasks,budget\n")
-	code, _, stderr := explainIn(p, "table5", "19 8", "m")
-	if code != exitFailed {
-		t.Errorf("a table without rows: exit code %d", code)
-	}
-	want(t, "stderr", stderr, "table5_hbn_schedule has no rows: what it is made of has not run")
-	if err := os.RemoveAll(out); err != nil {
-		t.Fatal(err)
-	}
-	code, _, stderr = explainIn(p, "table7")
-	if code != exitFailed {
-		t.Errorf("no output folder: exit code %d", code)
-	}
-	want(t, "stderr", stderr, "there is no output folder "+out+": `speceval run` makes it")
+	outcomes(t, explain, []outcome{{[]string{"table5", "19 8", "m"}, exitFailed, "table5_hbn_schedule has no rows: what it is made of has not run"}})
+	ok(t, os.RemoveAll(out))
+	outcomes(t, explain, []outcome{{words("table7"), exitFailed, "there is no output folder " + out + ": `speceval run` makes it"}})
 }
 
 // onlyUnits is a stage with some of its units.
@@ -149,47 +118,25 @@ const inspectLogs = "../internal/evaluation/logs/testdata/inspect/"
 
 func TestImport(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "p.csv")
-	code, stdout, stderr := onShell("import", inspectLogs+"zstd.eval", "--to", to)
-	if code != exitDone || stderr != "" {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-	want(t, "the summary", stdout, "org__quiz__model=mockllm__model: 3 tasks", "written: "+to)
-	if _, err := os.Stat(to); err != nil {
-		t.Error(err)
-	}
+	imports := func(log, more string) []string { return words("import " + inspectLogs + log + " --to " + to + more) }
+	compares := words("compare " + to + " " + inspectLogs + "zstd.eval")
+	outcomes(t, onShell, []outcome{
+		{imports("zstd.eval", ""), exitDone, "org__quiz__model=mockllm__model: 3 tasks"},
+		{imports("zstd.eval", ""), exitDone, "written: " + to},
 
-	// A profile with grades says what its log says, whose rollouts it has; what follows from an
-	// allocation compares with nothing.
-	code, _, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
-	if want(t, "the error", stderr, "share rollouts"); code != exitUsage {
-		t.Errorf("exit code %d", code)
-	}
-	onShell("import", inspectLogs+"zstd.eval", "--to", to, "--model", "other")
-	code, stdout, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
-	if want(t, "the comparison", stdout, "1  0.5833 ± ", "2  0.5833 ± "); code != exitDone {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-	onShell("import", inspectLogs+"allocated.eval", "--to", to)
-	code, _, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
-	if want(t, "the error", stderr, "p.csv#mockllm__model is of an allocation that it does not tell"); code != exitUsage {
-		t.Errorf("exit code %d", code)
-	}
+		// A profile with grades says what its log says, whose rollouts it has; what follows from an
+		// allocation compares with nothing.
+		{compares, exitUsage, "share rollouts"},
+		{imports("zstd.eval", " --model other"), exitDone, ""},
+		{compares, exitDone, "1  0.5833 ± "}, {compares, exitDone, "2  0.5833 ± "},
+		{imports("allocated.eval", ""), exitDone, ""},
+		{compares, exitUsage, "p.csv#mockllm__model is of an allocation that it does not tell"},
 
-	for _, words := range [][]string{{"import", "--to", to}, {"import", inspectLogs}, {"export"}, {"export", "x", "--format", "absent"}} {
-		if code, _, stderr := onShell(words...); code != exitUsage || stderr == "" {
-			t.Errorf("%q: exit code %d, %s", words, code, stderr)
-		}
-	}
-	code, _, stderr = onShell("import", inspectLogs+"parts.eval", "--to", to)
-	if code != exitFailed {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "the error", stderr, "parts.eval: summaries.json", "choose one with --reward, of parts/right, parts/style")
-	if code, stdout, stderr = onShell("import", inspectLogs+"parts.eval", "--reward", "style", "--to", to); code != exitDone {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-	want(t, "the summary", stdout, "parts/style")
-	if code, _, stderr = onShell("allocate", inspectLogs+"parts.eval", "--budget", "8", "--reward", "style"); code != exitDone {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
+		{words("import --to " + to), exitUsage, ""}, {words("import " + inspectLogs), exitUsage, ""},
+		{words("export"), exitUsage, ""}, {words("export x --format absent"), exitUsage, ""},
+		{imports("parts.eval", ""), exitFailed, "parts.eval: summaries.json"},
+		{imports("parts.eval", ""), exitFailed, "choose one with --reward, of parts/right, parts/style"},
+		{imports("parts.eval", " --reward style"), exitDone, "parts/style"},
+		{words("allocate " + inspectLogs + "parts.eval --budget 8 --reward style"), exitDone, ""},
+	})
 }

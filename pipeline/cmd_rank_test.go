@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -15,13 +14,14 @@ import (
 )
 
 // rank ranks models on servers of theirs.
-func (l *evaluationLab) rank(words ...string) (r show.Ranked) {
+func (l *evaluationLab) rank(words ...string) show.Ranked {
 	l.t.Helper()
-	code, stdout := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl", "--json"}, l.workers, words)...)
-	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
-		l.t.Fatalf("%q: exit code %d, %v\n%s", words, code, err, l.stderr)
-	}
-	return r
+	return document[show.Ranked](l, l.ranks(words...)...)
+}
+
+// ranks are the words that rank models.
+func (l *evaluationLab) ranks(words ...string) []string {
+	return slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, words)
 }
 
 func TestModelsAreRanked(t *testing.T) {
@@ -39,29 +39,21 @@ func TestModelsAreRanked(t *testing.T) {
 	if best := slices.Index(r.Chances, slices.Max(r.Chances)); math.Abs(1-r.Chances[best]-r.Wrong) > 1e-9 && r.Estimates[best] == slices.Max(r.Estimates) {
 		t.Errorf("wrong with a probability of %v, and best are %v", r.Wrong, r.Chances)
 	}
-	if page, err := os.ReadFile("rank.html"); err != nil || !strings.Contains(string(page), "strong") {
-		t.Errorf("a page of %d bytes, %v", len(page), err)
+	want(t, "the page", read("rank.html"), "strong")
+	if c := document[show.Ranked](l, append(words("compare"), r.Evaluations...)...); fmt.Sprint(c.Tiers, c.Estimates, c.Pairs[0].Interval) != fmt.Sprint(r.Tiers, r.Estimates, r.Pairs[0].Interval) {
+		t.Errorf("compared: %+v", c.Comparison)
 	}
-	_, compared := l.do(nil, append([]string{"compare", "--json"}, r.Evaluations...)...)
-	var c show.Ranked
-	if err := json.Unmarshal([]byte(compared), &c); err != nil || fmt.Sprint(c.Tiers, c.Estimates, c.Pairs[0].Interval) != fmt.Sprint(r.Tiers, r.Estimates, r.Pairs[0].Interval) {
-		t.Errorf("compared: %+v, %v", c.Comparison, err)
-	}
-	if code, shown := l.do(nil, "show", r.Evaluations[2]); code != 0 {
-		t.Error(l.stderr)
-	} else {
-		want(t, "show", shown, fmt.Sprintf("%d of 5 tasks", r.Rollouts[2]))
-	}
+	l.says(exitDone, words("show "+r.Evaluations[2]), fmt.Sprintf("%d of 5 tasks", r.Rollouts[2]))
 
 	asked := l.count
-	code, text := l.do(nil, slices.Concat([]string{"rank", "mine", "weak", "strong", "--benchmark", "own.jsonl", "--budget", "8"}, l.workers)...)
-	if want(t, "text", text, "P(best)  model", "is not the best with a probability of", "tier  mean", r.Evaluations[1]); code != 0 || l.count != asked {
-		t.Errorf("a contest that is over: exit code %d, %d requests more", code, l.count-asked)
+	l.says(exitDone, l.ranks(words("mine weak strong --budget 8")...), "P(best)  model", "is not the best with a probability of", "tier  mean", r.Evaluations[1])
+	if l.count != asked {
+		t.Errorf("a contest that is over: %d requests more", l.count-asked)
 	}
 	if r := l.rank("strong", "mine", "weak", "--budget", "4", "--goal", "order", "--floor", "4"); fmt.Sprint(r.Rollouts) != "[20 20 20]" || r.Goal != "order" {
 		t.Errorf("a floor of the whole budget: %+v", r)
 	}
-	l.write("next.jsonl", strings.ReplaceAll(ownBenchmark, "1+1", "2+2"))
+	write("next.jsonl", strings.ReplaceAll(ownBenchmark, "1+1", "2+2"))
 	if r := l.rank("mine", "weak", "--budget", "4", "--benchmark", "next.jsonl", "--weight", "3,1"); r.Rollouts[0]+r.Rollouts[1] != 2*4*10 {
 		t.Errorf("of a suite: %+v", r)
 	}
@@ -73,19 +65,9 @@ func TestPairsShareSeeds(t *testing.T) {
 	l := newEvaluationLab(t)
 	l.serve("weak")
 	l.serveAs("twin", "mine")
-	shown := func(name string) (r evaluation.Result) {
-		_, text := l.do(nil, "show", "--json", name)
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	compare := func(names ...string) (c show.Comparison) {
-		_, text := l.do(nil, append([]string{"compare", "--json"}, names...)...)
-		if err := json.Unmarshal([]byte(text), &c); err != nil {
-			t.Fatalf("%v\n%s", err, l.stderr)
-		}
-		return c
+	shown := func(name string) evaluation.Result { return document[evaluation.Result](l, "show", name) }
+	compare := func(names ...string) show.Comparison {
+		return document[show.Comparison](l, append(words("compare"), names...)...)
 	}
 	r, other := l.rank("mine", "twin", "--budget", "8", "--coupled"), l.rank("mine", "weak", "--budget", "8", "--coupled")
 	if c := r.Coupled; c == nil || c.Correlation != 1 || c.Factor != 0 || r.Difference != 0 || r.StandardError >= r.Errors[0] || math.Abs(r.Chances[0]-0.5) > 1e-9 {
@@ -108,35 +90,28 @@ func TestPairsShareSeeds(t *testing.T) {
 	if r := l.rank("mine", "twin", "--budget", "4", "--coupled", "--goal", "order"); fmt.Sprint(r.Rollouts) != "[20 20]" || r.Coupled == nil || r.Difference != 0 {
 		t.Errorf("the least budget: %+v", r)
 	}
-	one := func(words ...string) string {
-		r := l.evaluate(append(words, "--coupled")...)
+	one := func(line string) string {
+		r := l.evaluate(words("--budget 6 --coupled " + line)...)
 		return fmt.Sprintf("own/%s/%s-b%d-coupled-seed42", r.Model, r.Policy, r.Budget)
 	}
-	uniform, twin := one("--policy", "uniform", "--budget", "6"), one("--policy", "uniform", "--budget", "6", "--model", "twin", "--worker", l.workers[5])
+	uniform, twin := one("--policy uniform"), one("--policy uniform --model twin --worker "+l.workers[5])
 	if c := compare(uniform, twin); c.Coupled == nil || c.Difference != 0 || c.Coupled.Correlation != 1 {
 		t.Errorf("%+v", c)
 	}
-	var gated evaluate.Gated
-	if code, text := l.do(nil, "gate", "--json", uniform, twin, "--no-worse-than", "0.1"); code != 0 || json.Unmarshal([]byte(text), &gated) != nil || !gated.Passed() {
-		t.Errorf("a gate for a twin: exit code %d\n%s%s", code, text, l.stderr)
+	if gated := document[evaluate.Gated](l, words("gate "+uniform+" "+twin+" --no-worse-than 0.1")...); !gated.Passed() {
+		t.Errorf("a gate for a twin: %+v", gated)
 	}
-	if c := compare(uniform, one("--budget", "6", "--model", "weak", "--worker", l.workers[3])); c.Coupled != nil || !strings.Contains(l.stderr, "share seeds, but not as pairs: ") {
+	if c := compare(uniform, one("--model weak --worker "+l.workers[3])); c.Coupled != nil || !strings.Contains(l.stderr, "share seeds, but not as pairs: ") {
 		t.Errorf("of unlike stages: %+v\n%s", c, l.stderr)
 	}
-	if r := l.evaluate("--budget", "6", "--coupled", "--set", `sampling.leave_out=["seed"]`, "--seed", "7"); r.Coupled || !strings.Contains(l.stderr, "--coupled is off: servers are given no seed") {
+	if r := l.evaluate(words(`--budget 6 --coupled --set sampling.leave_out=["seed"] --seed 7`)...); r.Coupled || !strings.Contains(l.stderr, "--coupled is off: servers are given no seed") {
 		t.Errorf("without seeds: %v\n%s", r.Coupled, l.stderr)
 	}
-	known := []string{"--benchmark", "own.jsonl", "--model", "twin", "--worker", l.workers[5], "--budget", "6", "--coupled", "--prior", uniform}
-	if code, _ := l.do(nil, known...); code != 2 || !strings.Contains(l.stderr, "its rollouts share seeds with this evaluation") {
-		t.Errorf("a donor of the same seeds: exit code %d\n%s", code, l.stderr)
-	}
-	if code, _ := l.do(nil, append(known, "--seed", "9")...); code != 0 {
-		t.Errorf("a donor of other seeds: exit code %d\n%s", code, l.stderr)
-	}
-	for _, words := range [][]string{{"mine", "twin", "weak", "--budget", "8", "--coupled"}, {"mine", "twin", "--budget", "8", "--coupled", "--floor", "4"}} {
-		if code, _ := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, words)...); code != 2 || !strings.Contains(l.stderr, "--coupled is of two models") {
-			t.Errorf("%q: exit code %d\n%s", words, code, l.stderr)
-		}
+	known := "--benchmark own.jsonl --model twin --worker " + l.workers[5] + " --budget 6 --coupled --prior " + uniform
+	l.says(exitUsage, words(known), "its rollouts share seeds with this evaluation")
+	l.says(exitDone, words(known+" --seed 9"))
+	for _, line := range []string{"mine twin weak --budget 8 --coupled", "mine twin --budget 8 --coupled --floor 4"} {
+		l.says(exitUsage, l.ranks(words(line)...), "--coupled is of two models")
 	}
 }
 
@@ -158,7 +133,7 @@ func stopAContest(t *testing.T, how ...string) {
 				interrupts <- os.Interrupt
 			}
 		}
-		if code, _ := l.do(interrupts, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, asked)...); code == exitInterrupted {
+		if code, _ := l.do(interrupts, l.ranks(asked...)...); code == exitInterrupted {
 			stops++
 			want(t, "pause", l.stderr, "the evaluation is paused: stopped", "are kept in out/evaluate", "stage ")
 		} else if code != 0 {
@@ -175,27 +150,21 @@ func stopAContest(t *testing.T, how ...string) {
 func TestContestsThatCannotBe(t *testing.T) {
 	l := newEvaluationLab(t)
 	l.serve("weak")
-	for want, tt := range map[string]struct {
-		words []string
-		code  int
-	}{
-		"a rank is of two models or more: name them": {[]string{"mine", "--budget", "8"}, 2},
-		"model weak is there twice":                  {[]string{"weak", "mine", "weak", "--budget", "8"}, 2},
-		"say what to spend: --budget":                {[]string{"mine", "weak"}, 2},
-		"--budget 3: want 4 rollouts per task":       {[]string{"mine", "weak", "--budget", "3"}, 2},
-		"--budget 2049: want 4 rollouts per task":    {[]string{"mine", "weak", "--budget", "2049"}, 2},
-		"--floor 9: want 0 to the budget, 8":         {[]string{"mine", "weak", "--budget", "8", "--floor", "9"}, 2},
-		"--goal worst: want best or order":           {[]string{"mine", "weak", "--budget", "8", "--goal", "worst"}, 2},
-		"--weight -1: want a positive number":        {[]string{"mine", "weak", "--budget", "8", "--weight=-1"}, 2},
-		"--weight 0: want a positive number":         {[]string{"mine", "weak", "--budget", "8", "--weight=0"}, 2},
-		`--on-loss "never": want one of continue`:    {[]string{"mine", "weak", "--budget", "8", "--on-loss", "never"}, 2},
-		`no server serves "absent"`:                  {[]string{"mine", "absent", "--budget", "8"}, 1},
+	for want, line := range map[string]string{
+		"a rank is of two models or more: name them": "mine --budget 8",
+		"model weak is there twice":                  "weak mine weak --budget 8",
+		"say what to spend: --budget":                "mine weak",
+		"--budget 3: want 4 rollouts per task":       "mine weak --budget 3",
+		"--budget 2049: want 4 rollouts per task":    "mine weak --budget 2049",
+		"--floor 9: want 0 to the budget, 8":         "mine weak --budget 8 --floor 9",
+		"--goal worst: want best or order":           "mine weak --budget 8 --goal worst",
+		"--weight -1: want a positive number":        "mine weak --budget 8 --weight=-1",
+		"--weight 0: want a positive number":         "mine weak --budget 8 --weight=0",
+		`--on-loss "never": want one of continue`:    "mine weak --budget 8 --on-loss never",
 	} {
-		code, stdout := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, tt.words)...)
-		if code != tt.code || !strings.Contains(l.stderr, want) || stdout != "" {
-			t.Errorf("%q: exit code %d, want %d\n%s%s\nwant %s", tt.words, code, tt.code, stdout, l.stderr, want)
-		}
+		l.says(exitUsage, l.ranks(words(line)...), want)
 	}
+	l.says(exitFailed, l.ranks(words("mine absent --budget 8")...), `no server serves "absent"`)
 	if l.count > 3*5*2 {
 		t.Errorf("%d requests for contests that cannot be", l.count)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,16 +16,13 @@ import (
 )
 
 // serve sends lines to a server of its own and returns the replies.
-func serve(t *testing.T, lines ...string) []string {
+func serve(t *testing.T, flags string, lines ...string) []string {
 	t.Helper()
-	said := func(s *shell) { s.stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
-	code, stdout, stderr := ran(said, "serve", "--stdio", "--config", "../experiments.toml")
-	if code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	send := func(s *shell) { s.stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
+	code, stdout, stderr := ran(send, words("serve --stdio --config ../experiments.toml "+flags)...)
 	replies := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
-	if len(replies) != len(lines) {
-		t.Fatalf("%d replies to %d messages: %s", len(replies), len(lines), stdout)
+	if code != exitDone || len(replies) != len(lines) {
+		t.Fatalf("exit code %d, %d replies to %d messages: %s%s", code, len(replies), len(lines), stdout, stderr)
 	}
 	return replies
 }
@@ -34,19 +30,14 @@ func serve(t *testing.T, lines ...string) []string {
 // TestTheProtocolIsAsDocumented sends every message of docs/protocol.md; with -update its
 // replies become the page's.
 func TestTheProtocolIsAsDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "protocol.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := strings.Split(string(page), "\n")
+	got := strings.Split(read(filepath.Join("..", "docs", "protocol.md")), "\n")
 	var at []int // lines of the conversation
 	var sent []string
 	end := func() {
-		if len(sent) == 0 {
-			return
-		}
-		for k, reply := range serve(t, sent...) {
-			got[at[k]+1] = "< " + reply
+		if len(sent) > 0 {
+			for k, reply := range serve(t, "", sent...) {
+				got[at[k]+1] = "< " + reply
+			}
 		}
 		at, sent = nil, nil
 	}
@@ -77,18 +68,13 @@ func TestWhatServeDoesIsAnEvaluation(t *testing.T) {
 		return lines
 	}
 	serve := func(lines []string) {
-		said := func(s *shell) { s.stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
-		if code, stdout, stderr := ran(said, "serve", "--stdio", "--keep", "--config", "../experiments.toml", "--out", folder); code != exitDone || strings.Contains(stdout, `"error"`) {
-			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+		if replies := strings.Join(serve(t, "--keep --out "+folder, lines...), ""); strings.Contains(replies, `"error"`) {
+			t.Error(replies)
 		}
 	}
 	evaluate := func(code int, words ...string) string {
 		t.Helper()
-		is, stdout, stderr := ran(nil, append([]string{"evaluate", "--config", "../experiments.toml", "--out", folder}, words...)...)
-		if is != code {
-			t.Errorf("%v: exit code %d: %s", words, is, stderr)
-		}
-		return stdout + stderr
+		return said(t, code, append([]string{"--out", folder, "evaluate"}, words...)...)
 	}
 	one, two := "org/quiz/m/uniform-b2-seed1", "org/quiz/m/uniform-b2-seed2"
 	serve(of(1, "111100", 5))
@@ -98,11 +84,7 @@ func TestWhatServeDoesIsAnEvaluation(t *testing.T) {
 	serve(of(2, "100000", 6))
 	want(t, "list", evaluate(exitDone, "list"), one, "0.6667", two, "0.1667")
 	want(t, "show", evaluate(exitDone, "show", one), "0.6667 ±", "6 of 3 tasks")
-	page, err := os.ReadFile(filepath.Join(folder, "evaluate", "benchmark=org%2Fquiz", "model=m", "uniform-b2-seed1", "report.html"))
-	if err != nil {
-		t.Error(err)
-	}
-	want(t, "the page", string(page), "<h1>0.6667 ±", "The answers are with the program that has run the rollouts")
+	want(t, "the page", read(filepath.Join(folder, "evaluate", "benchmark=org%2Fquiz", "model=m", "uniform-b2-seed1", "report.html")), "<h1>0.6667 ±", "The answers are with the program that has run the rollouts")
 	want(t, "compare", evaluate(exitDone, "compare", one, two), "+0.5000 ±")
 	want(t, "compare", evaluate(exitUsage, "compare", one, one), "share rollouts")
 	want(t, "extend", evaluate(exitFailed, "extend", one, "--budget", "4"), "another program has run the rollouts")
@@ -112,26 +94,21 @@ func TestWhatServeDoesIsAnEvaluation(t *testing.T) {
 	want(t, "an allocation without its state", evaluate(exitUsage, "compare", one, quiz+"allocated.eval"), "an allocation that it does not tell")
 }
 
-// manyIDs is a list of ids as JSON has it inside an array.
-func manyIDs(n int) string {
-	ids := make([]string, n)
+// TestABadStartGetsAnError sends starts that cannot be, and then one that can.
+func TestABadStartGetsAnError(t *testing.T) {
+	ids := make([]string, 70_000)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("%q", fmt.Sprint("t", i))
 	}
-	return strings.Join(ids, ",")
-}
-
-// TestABadStartGetsAnError sends starts that cannot be, and then one that can.
-func TestABadStartGetsAnError(t *testing.T) {
 	start := func(more string) string { return `{"type":"start","protocol":1,"tasks":["a","b"],` + more + `}` }
 	lines := []string{
 		start(`"target_se":1e-300`), start(`"budget":8,"target_se":0.1`), start(`"budget":8,"budget":9`),
 		start(`"budget":8,"donors":[{"rollouts":[1000000000000000000,1],"passes":[1,1]}]`),
 		start(`"budget":8,"donors":[` + strings.Repeat(`{"rollouts":[2,1],"passes":[1,1]},`, 5000) + `{"rollouts":[2,1],"passes":[1,1]}]`),
-		strings.Replace(start(`"budget":8`), `"b"`, manyIDs(70_000), 1),
+		strings.Replace(start(`"budget":8`), `"b"`, strings.Join(ids, ","), 1),
 		start(`"budget":8`),
 	}
-	for i, reply := range serve(t, lines...) {
+	for i, reply := range serve(t, "", lines...) {
 		if bad := i < len(lines)-1; strings.HasPrefix(reply, `{"type":"error"`) != bad {
 			t.Errorf("%.120s: the reply is %.200s", lines[i], reply)
 		}
@@ -205,23 +182,15 @@ func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string
 func chatTo(t *testing.T, line, model, key string) (int, string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"Which river flows through Vienna, Budapest and Belgrade?"}],"seed":1}`, model)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Fields(line)[0]+"/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must(http.NewRequest(http.MethodPost, words(line)[0]+"/v1/chat/completions", strings.NewReader(body)))
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(http.DefaultClient.Do(request))
 	defer response.Body.Close()
 	var a struct {
 		Choices []struct{ Message struct{ Content string } }
 	}
-	if err := json.NewDecoder(response.Body).Decode(&a); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.NewDecoder(response.Body).Decode(&a))
 	if len(a.Choices) == 0 {
 		return response.StatusCode, ""
 	}
@@ -231,8 +200,7 @@ func chatTo(t *testing.T, line, model, key string) (int, string) {
 func TestFleetServes(t *testing.T) {
 	dir := t.TempDir()
 	profiles, log := filepath.Join(dir, "p.csv"), filepath.Join(dir, "log.jsonl")
-	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n"
-	write(profiles, rows)
+	write(profiles, "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n")
 	lines, end := fleetOf(t, "", "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
 	if len(lines) != 3 || !strings.Contains(lines[0], "qwen3_5_4b  vLLM 0.23.0+simulated, 4096 tokens, 8 sequences, as Qwen3.5-4B on an H20, without waiting") ||
 		!strings.Contains(lines[1], "  org/plain  ") || !strings.Contains(lines[2], "  qwen3_5_4b  ") {
@@ -248,24 +216,18 @@ func TestFleetServes(t *testing.T) {
 	if code, said := end(); code != exitDone || !strings.Contains(said, "p.csv has no profile of model qwen3_5_4b") {
 		t.Errorf("an interrupt ends it with %d: %s", code, said)
 	}
-	logged, err := os.ReadFile(log)
-	if err != nil || strings.Count(string(logged), "\n") != 2 || !strings.Contains(string(logged), `"outcome":"stop"`) {
-		t.Errorf("the log is %q (%v)", logged, err)
+	if logged := read(log); strings.Count(logged, "\n") != 2 || !strings.Contains(logged, `"outcome":"stop"`) {
+		t.Errorf("the log is %q", logged)
 	}
 }
 
 func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
 	profiles := filepath.Join(t.TempDir(), "p.csv")
-	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,0,10\nsmallbench,plain,1,math-product,0,10\n"
-	write(profiles, rows)
+	write(profiles, "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,0,10\nsmallbench,plain,1,math-product,0,10\n")
 	var lengths []int
 	for _, factor := range []string{"1", "3"} {
-		lines, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0", "--profiles", profiles, "--slow-wrong", factor)
-		if len(lines) != 1 {
-			_, said := end()
-			t.Fatal(said)
-		}
-		_, text := chatTo(t, lines[0], "org/plain", "")
+		line, end := onePlain(t, "--profiles", profiles, "--slow-wrong", factor)
+		_, text := chatTo(t, line, "org/plain", "")
 		lengths = append(lengths, len(text))
 		end()
 	}
@@ -274,23 +236,26 @@ func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
 	}
 }
 
+// onePlain is a replica of the model that does not think.
+func onePlain(t *testing.T, more ...string) (line string, end func() (int, string)) {
+	t.Helper()
+	lines, end := fleetOf(t, "", "", append(words("--replicas 1 --port 0 --model plain --speed 0"), more...)...)
+	if len(lines) != 1 {
+		_, said := end()
+		t.Fatal(said)
+	}
+	return lines[0], end
+}
+
 // TestFleetNeedNotRepeatItself asks again with the same seed, of servers that
 // ignore it and of one that is not vLLM.
 func TestFleetNeedNotRepeatItself(t *testing.T) {
 	for _, flag := range []string{"", "--unrepeatable", "--plain"} {
-		words := []string{"--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0"}
-		if flag != "" {
-			words = append(words, flag)
-		}
-		lines, end := fleetOf(t, "", "", words...)
-		if len(lines) != 1 {
-			_, said := end()
-			t.Fatal(said)
-		}
-		code, first := chatTo(t, lines[0], "org/plain", "")
-		_, again := chatTo(t, lines[0], "org/plain", "")
-		if code != 200 || (first == again) != (flag != "--unrepeatable") || strings.Contains(lines[0], "is not vLLM") != (flag == "--plain") {
-			t.Errorf("%q: %s: %q and %q", flag, lines[0], first, again)
+		line, end := onePlain(t, words(flag)...)
+		code, first := chatTo(t, line, "org/plain", "")
+		_, again := chatTo(t, line, "org/plain", "")
+		if code != 200 || (first == again) != (flag != "--unrepeatable") || strings.Contains(line, "is not vLLM") != (flag == "--plain") {
+			t.Errorf("%q: %s: %q and %q", flag, line, first, again)
 		}
 		end()
 	}
@@ -299,10 +264,7 @@ func TestFleetNeedNotRepeatItself(t *testing.T) {
 // TestFleetTakesTheWorkersHere serves what the configuration names, and says
 // when a port is taken.
 func TestFleetTakesTheWorkersHere(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer taken.Close()
 	workers := fmt.Sprintf("[[worker]]\nname = \"w\"\nurls = [\"http://far:8000\", \"http://%s\"]\n", taken.Addr())
 	_, end := fleetOf(t, workers, "")
@@ -312,7 +274,7 @@ func TestFleetTakesTheWorkersHere(t *testing.T) {
 }
 
 func TestFleetRefuses(t *testing.T) {
-	for words, fault := range map[string]string{
+	for line, fault := range map[string]string{
 		"":                                       "no [[worker]] with a URL on this machine",
 		"--replicas -1":                          "want a number of replicas",
 		"--replicas 9 --port 65530":              "want a number of replicas",
@@ -330,9 +292,9 @@ func TestFleetRefuses(t *testing.T) {
 		"--replicas 1 --set corpus.nonsense=1":   "corpus.nonsense",
 		"--replicas 1 --fail cut=0.9,crash=0.9 ": "add up to",
 	} {
-		_, end := fleetOf(t, "", "", strings.Fields(words)...)
-		if code, said := end(); code != exitUsage || !regexp.MustCompile(regexp.QuoteMeta(fault)).MatchString(said) {
-			t.Errorf("%s: exit code %d: %s", words, code, said)
+		_, end := fleetOf(t, "", "", words(line)...)
+		if code, said := end(); code != exitUsage || !strings.Contains(said, fault) {
+			t.Errorf("%s: exit code %d: %s", line, code, said)
 		}
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/data"
-	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/store/profile"
@@ -79,9 +77,7 @@ func TestStatusCountsStates(t *testing.T) {
 	b.wreck("manifests/replay/c.json", "{")
 	stdout, _ := b.ok("status --json")
 	var st status.Status
-	if err := json.Unmarshal([]byte(stdout), &st); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal([]byte(stdout), &st))
 	if st.Fresh || st.Out != b.out || len(st.Stages) != 3 {
 		t.Fatalf("status %+v", st)
 	}
@@ -155,21 +151,7 @@ func TestRolloutsBecomeTables(t *testing.T) {
 	dir := t.TempDir()
 	tasks := filepath.Join(dir, "quiz.jsonl")
 	write(tasks, quiz("C"))
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := benchmark.Reader{Prompts: prompts}.Read(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := imitation.New(imitation.Settings{
-		Model: "m", MaxModelLen: 8192, Seed: 1, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: all}),
-	})
-	defer server.Close()
-	if err := server.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	url := serves(t, imitation.Settings{Model: "m", MaxModelLen: 8192, Seed: 1}, fleet.AuthorSettings{Model: "m", Tasks: tasksIn(tasks)})
 	config, out := filepath.Join(dir, "experiments.toml"), filepath.Join(dir, "out")
 	write(config, fmt.Sprintf(`[experiment]
 budgets = [8]
@@ -192,13 +174,17 @@ context_tokens = 8192
 [[worker]]
 name = "here"
 urls = [%q]
-`, dir, server.URL()))
-	code, _, stderr := sample(t, config, out, "run")
-	if code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
+`, dir, url))
+	runs := func(line string) string {
+		t.Helper()
+		code, stdout, stderr := sample(t, config, out, words(line)...)
+		if code != exitDone {
+			t.Errorf("%s: exit code %d\n%s", line, code, stderr)
+		}
+		return stdout + stderr
 	}
-	want(t, "run", stderr, "systems: nothing to run: the simulated fleet was calibrated for other profiles")
-	read := func() profile.Profile {
+	want(t, "run", runs("run"), "systems: nothing to run: the simulated fleet was calibrated for other profiles")
+	profileOf := func() profile.Profile {
 		t.Helper()
 		profiles, err := profile.Read(filepath.Join(out, "score", "profiles.parquet"))
 		if err != nil || len(profiles) != 1 || profiles[0].Name() != "quiz__model=m" || profiles[0].TestedK != 16 {
@@ -206,7 +192,7 @@ urls = [%q]
 		}
 		return profiles[0]
 	}
-	before := read()
+	before := profileOf()
 	for i, id := range before.TaskIDs {
 		pass := fleet.DefaultPass("m", fleet.TaskKey{Benchmark: "quiz", ID: id})
 		// Seeds make this the same draw always; within six standard errors.
@@ -214,31 +200,19 @@ urls = [%q]
 			t.Errorf("%s has %d of 16, with probability %v", id, before.PassCounts[i], pass)
 		}
 	}
-	if table, err := os.ReadFile(filepath.Join(out, "tables", "profile_ratios.csv")); err != nil || !strings.Contains(string(table), "quiz,m,12,8,hbn") {
-		t.Errorf("profile_ratios.csv: %v\n%s", err, table)
-	}
-	if code, stdout, stderr := sample(t, config, out, "allocations"); code != 0 || !strings.Contains(stdout, "quiz,m,8,") {
-		t.Errorf("allocations: exit code %d\n%s%s", code, stdout, stderr)
-	}
-	code, _, stderr = sample(t, config, out, "status", "--check")
-	if code != 0 {
-		t.Errorf("status: exit code %d\n%s", code, stderr)
-	}
+	want(t, "profile_ratios.csv", read(filepath.Join(out, "tables", "profile_ratios.csv")), "quiz,m,12,8,hbn")
+	want(t, "allocations", runs("allocations"), "quiz,m,8,")
+	runs("status --check")
 
 	write(tasks, quiz("B"))
-	_, plan, _ := sample(t, config, out, "plan")
-	want(t, "plan", plan, "generate  nothing to run: 1 unit fresh", "score     2 of 2 units to run", "(answers and tests)", "its hash is of whole tasks, and changes with their prompts, too")
-	if code, _, stderr := sample(t, config, out, "run", "score"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
-	after := read()
+	want(t, "plan", runs("plan"), "generate  nothing to run: 1 unit fresh", "score     2 of 2 units to run", "(answers and tests)", "its hash is of whole tasks, and changes with their prompts, too")
+	runs("run score")
+	after := profileOf()
 	for i, id := range after.TaskIDs {
 		if sum := strings.HasPrefix(id, "sum"); sum && after.PassCounts[i] != before.PassCounts[i] || !sum && before.PassCounts[i] == 16 && after.PassCounts[i] != 0 {
 			t.Errorf("%s has %d of 16 by the other answer, %d before", id, after.PassCounts[i], before.PassCounts[i])
 		}
 	}
-	code, stdout, stderr := sample(t, config, out, "compare", filepath.Join(out, "score", "profiles.parquet"), filepath.Join(out, "score", "profiles.parquet"))
-	if code != 0 || !strings.Contains(stdout, "agrees") {
-		t.Errorf("compare: exit code %d\n%s%s", code, stdout, stderr)
-	}
+	made := filepath.Join(out, "score", "profiles.parquet")
+	want(t, "compare", runs("compare "+made+" "+made), "agrees")
 }

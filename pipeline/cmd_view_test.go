@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -21,20 +20,11 @@ func TestWhatIsDoneIsViewed(t *testing.T) {
 		code <- c
 	}()
 	var url string
-	if _, err := fmt.Fscanln(read, &url); err != nil {
-		t.Fatal(err)
-	}
+	must(fmt.Fscanln(read, &url))
 	get := func(path string) string {
-		answer, err := http.Get(url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must(http.Get(url + path))
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		return string(must(io.ReadAll(answer.Body)))
 	}
 	name := "name=own/mine/hbn_staged-b6-seed42"
 	want(t, "the list", get(""), "own/mine/hbn_staged-b6-seed42", "complete", fmt.Sprintf("%.4f ± %.4f", r.Estimate, r.StandardError))
@@ -48,23 +38,13 @@ func TestWhatIsDoneIsViewed(t *testing.T) {
 
 func TestViewsThatCannotBe(t *testing.T) {
 	t.Chdir(t.TempDir())
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
-	if err := os.WriteFile("file", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct{ words, want string }{
-		{"nowhere", "nowhere is not there: name the output folder"},
-		{"file", "file is no folder"},
-		{". --port " + port, "port " + port + " is in use: name another with --port"},
-	} {
-		code, _, stderr := ran(nil, append([]string{"view"}, strings.Fields(tt.words)...)...)
-		if code != exitUsage || !strings.Contains(stderr, tt.want) {
-			t.Errorf("view %s: exit code %d, %s", tt.words, code, stderr)
-		}
-	}
+	write("file", "")
+	outcomes(t, func(words ...string) (int, string, string) { return ran(nil, words...) }, []outcome{
+		{words("view nowhere"), exitUsage, "nowhere is not there: name the output folder"},
+		{words("view file"), exitUsage, "file is no folder"},
+		{words("view . --port " + port), exitUsage, "port " + port + " is in use: name another with --port"},
+	})
 }

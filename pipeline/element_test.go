@@ -61,10 +61,7 @@ func (b *bench) key(stage, unit string) string {
 // events are what element 1 has logged of units, in short.
 func events(t *testing.T, dir string) []string {
 	t.Helper()
-	all, err := (&runlog.Reader{Path: slurm.EventsPath(dir, 1)}).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must((&runlog.Reader{Path: slurm.EventsPath(dir, 1)}).Next())
 	var short []string
 	for _, e := range all {
 		text := strings.TrimPrefix(e.What, "unit ") + " " + e.ID
@@ -107,10 +104,7 @@ func TestAnElementRunsItsUnits(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, stderr)
 	}
 	wantEvents(t, dir, "started a, done a, started b, failed b, started c, done c")
-	m, err := os.ReadFile(filepath.Join(b.out, "manifests", "replay", "c.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(os.ReadFile(filepath.Join(b.out, "manifests", "replay", "c.json")))
 	for _, want := range []string{`"job": "12_1"`, `"submitted": "2026-11-21T12:00:`, `"queue_seconds": `, `"attempt": 2`} {
 		if !strings.Contains(string(m), want) {
 			t.Errorf("the manifest lacks %s:\n%s", want, m)

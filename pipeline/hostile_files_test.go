@@ -37,22 +37,15 @@ func TestSignalsEndReading(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		program := exec.Command(os.Args[0], "-test.run=^TestAsProcess$")
 		program.Env = append(os.Environ(), asProcess+"=1")
-		stdin, err := program.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		stdin := must(program.StdinPipe())
 		defer stdin.Close()
 		var stderr bytes.Buffer
 		program.Stderr = &stderr
-		if err := program.Start(); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, program.Start())
 		kill := time.AfterFunc(20*time.Second, func() { program.Process.Kill() })
 		time.Sleep(time.Second) // until it reads
-		if err := program.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		err = program.Wait()
+		ok(t, program.Process.Signal(signal))
+		err := program.Wait()
 		kill.Stop()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || !bytes.Contains(stderr.Bytes(), []byte("ended at once")) {
@@ -142,9 +135,7 @@ func TestOnlyFilesAreRead(t *testing.T) {
 				}
 				dir := t.TempDir()
 				path := filepath.Join(dir, r.name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
 				if err := none.make(path); err != nil {
 					t.Skip(err)
 				}

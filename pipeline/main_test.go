@@ -19,6 +19,7 @@ import (
 
 	"speceval/internal/machine/version"
 	"speceval/internal/results/agreement"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
@@ -178,6 +179,38 @@ func ran(change func(*shell), args ...string) (code int, stdout, stderr string) 
 	return code, o.String(), e.String()
 }
 
+// outcome is a command line, the exit code that it ends with, and part of what it says.
+type outcome struct {
+	words []string
+	code  int
+	says  string
+}
+
+// words are the words of a line.
+func words(line string) []string { return strings.Fields(line) }
+
+// outcomes carries out command lines. A usage error writes nothing on stdout.
+func outcomes(t *testing.T, do func(words ...string) (code int, stdout, stderr string), all []outcome) {
+	t.Helper()
+	for _, o := range all {
+		code, stdout, stderr := do(o.words...)
+		if code != o.code || !strings.Contains(stdout+stderr, o.says) || code == exitUsage && stdout != "" {
+			t.Errorf("%q: exit code %d, want %d and %q\nstdout: %s\nstderr: %s", o.words, code, o.code, o.says, stdout, stderr)
+		}
+	}
+}
+
+// said carries out a command line on the shipped configuration that ends with a code, and is what
+// it says.
+func said(t *testing.T, code int, words ...string) string {
+	t.Helper()
+	ended, stdout, stderr := onShell(words...)
+	if ended != code || code == exitUsage && stdout != "" {
+		t.Errorf("%q: exit code %d, want %d\nstdout: %s\nstderr: %s", words, ended, code, stdout, stderr)
+	}
+	return stdout + stderr
+}
+
 // want checks that a text has every part.
 func want(t *testing.T, what, text string, parts ...string) {
 	t.Helper()
@@ -200,11 +233,22 @@ func (b *bench) fails(failing string) {
 	}
 }
 
-// write writes a file.
+// write writes a file, and the folders above it; read reads one.
 func write(path, text string) {
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
 		panic(err)
 	}
+}
+
+func read(path string) string { return string(must(os.ReadFile(path))) }
+
+// rowsOf is a Parquet file of rows.
+func rowsOf[T any](rows []T) string {
+	var b bytes.Buffer
+	if err := rowfile.Write(&b, rows, nil); err != nil {
+		panic(err)
+	}
+	return b.String()
 }
 
 // TestExitCodes is the contract with scripts.
@@ -214,14 +258,11 @@ func TestExitCodes(t *testing.T) {
 		b.hook = func(context.Context, string) error { b.interrupts <- os.Interrupt; return nil }
 	}
 	held := func(b *bench) {
-		lock, err := dag.Acquire(b.out, "pid 1 on alpha")
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		lock := must(dag.Acquire(b.out, "pid 1 on alpha"))
 		b.t.Cleanup(func() { lock.Release() })
 	}
 	done := func(b *bench) { b.ok("run") }
-	tests := []struct {
+	for _, test := range []struct {
 		line   string
 		setup  func(b *bench)
 		code   int
@@ -289,8 +330,7 @@ func TestExitCodes(t *testing.T) {
 		{"status --check --set replay.draws=1024", nil, 3, "missing", "stale: `speceval plan --set replay.draws=1024` says why"},
 		{"verify", func(b *bench) { b.agree = false }, 4, "computed 0 of 1 agree", "outside tolerance"},
 		{"run", interrupt, 130, "", "interrupted: 3 units not run"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.line, func(t *testing.T) {
 			b := newBench(t)
 			if test.setup != nil {
@@ -306,26 +346,6 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("a usage error wrote data: %s", stdout)
 			}
 		})
-	}
-}
-
-func TestFlagsMayStandAnywhere(t *testing.T) {
-	for _, line := range []string{
-		"--out DIR -q run replay --force -j 2",
-		"run --out=DIR replay -j2 --quiet --force",
-		"run -q --force --out DIR --jobs=2 -- replay",
-	} {
-		b := newBench(t)
-		dir := t.TempDir()
-		if _, stderr := b.ok(strings.Replace(line, "DIR", dir, 1)); stderr != "" {
-			t.Errorf("%s: not quiet: %s", line, stderr)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "replay", "a.txt")); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
-		if _, err := os.Stat(b.out); err == nil {
-			t.Errorf("%s: wrote in the folder of the configuration too", line)
-		}
 	}
 }
 
@@ -405,5 +425,21 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	root := (&session{shell: &shell{}}).tree()
 	if check(root); len(root.Commands()) < 20 {
 		t.Errorf("%d commands", len(root.Commands()))
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -103,17 +103,11 @@ func TestBarOnATerminal(t *testing.T) {
 // logged is the log of the newest run of the bench; empty if there is none.
 func (b *bench) logged() string {
 	b.t.Helper()
-	names, err := filepath.Glob(filepath.Join(b.out, "logs", "run-*-7.jsonl"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	names := must(filepath.Glob(filepath.Join(b.out, "logs", "run-*-7.jsonl")))
 	if len(names) == 0 {
 		return ""
 	}
-	text, err := os.ReadFile(names[len(names)-1])
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	text := must(os.ReadFile(names[len(names)-1]))
 	return string(text)
 }
 

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,15 +20,9 @@ func fleetExperiment(t *testing.T, faults imitation.Faults) string {
 	t.Helper()
 	var urls []string
 	for i, model := range []string{"direct", "thinker", "direct"} {
-		r := imitation.New(imitation.Settings{
-			Model: model, MaxModelLen: 4096, Thinking: model == "thinker", ReasoningParser: map[string]string{"thinker": "qwen3"}[model],
-			Author: author(t), Faults: faults, Index: i, Seed: 1,
-		})
-		t.Cleanup(r.Close)
-		if err := r.Listen("127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		urls = append(urls, fmt.Sprintf("%q", r.URL()))
+		urls = append(urls, strconv.Quote(serves(t, imitation.Settings{
+			Model: model, MaxModelLen: 4096, Thinking: model == "thinker", ReasoningParser: map[string]string{"thinker": "qwen3"}[model], Faults: faults, Index: i, Seed: 1,
+		}, fleet.AuthorSettings{Model: "m", Tasks: tasksIn("../data/smallbench/smallbench.jsonl")})))
 	}
 	text := `[corpus]
 source = "vllm"
@@ -49,22 +42,22 @@ context_tokens = 4096
 [[worker]]
 name = "here"
 urls = [` + strings.Join(urls, ", ") + "]\n"
-	path := filepath.Join(t.TempDir(), "experiments.toml")
-	write(path, text)
-	return path
+	return filepath.Join(filesIn(t, map[string]string{"experiments.toml": text}), "experiments.toml")
 }
 
-func author(t *testing.T) *fleet.Author {
+// tasksIn reads a task file with the shipped prompts.
+func tasksIn(path string) []benchmark.Task {
+	return must(benchmark.Reader{Prompts: must(benchmark.ParsePrompts(data.Prompts()))}.Read(path))
+}
+
+// serves starts a server of a model and returns its address.
+func serves(t *testing.T, s imitation.Settings, author fleet.AuthorSettings) (url string) {
 	t.Helper()
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+	s.Author = fleet.MustAuthor(author)
+	r := imitation.New(s)
+	t.Cleanup(r.Close)
+	ok(t, r.Listen("127.0.0.1:0"))
+	return r.URL()
 }
 
 // sample runs the command line on an experiment of its own.
@@ -106,10 +99,7 @@ func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 			}
 		}
 	}
-	manifest, err := os.ReadFile(filepath.Join(out, "manifests", "generate", "smallbench", "direct.json"))
-	if err != nil || !strings.Contains(string(manifest), `"provenance": "simulated"`) {
-		t.Errorf("manifest %s, %v", manifest, err)
-	}
+	want(t, "manifest", read(filepath.Join(out, "manifests", "generate", "smallbench", "direct.json")), `"provenance": "simulated"`)
 	_, status, _ := sample(t, config, out, "status")
 	want(t, "status", status, "generate  fresh")
 
@@ -143,41 +133,19 @@ func TestFaultsOfServersLeaveNoTrace(t *testing.T) {
 
 func TestWhatStandsInTheWayOfSampling(t *testing.T) {
 	config, out := fleetExperiment(t, imitation.Faults{}), filepath.Join(t.TempDir(), "out")
-	for _, tt := range []struct {
-		sets []string
-		code int
-		want string
-	}{
-		{[]string{"serving.version=0.24.0"}, 1, "0.24.0"},
-		{[]string{"sampling.context_tokens=5000"}, 1, "5000"},
-		{[]string{"corpus.tasks=nowhere", "corpus.source=published"}, 2, "no profile"},
-	} {
-		args := []string{"run", "generate"}
-		for _, set := range tt.sets {
-			args = append(args, "--set", set)
-		}
-		code, _, stderr := sample(t, config, out, args...)
-		if code != tt.code || !strings.Contains(stderr, tt.want) {
-			t.Errorf("%v: exit code %d\n%s", tt.sets, code, stderr)
-		}
-	}
-	code, _, stderr := sample(t, "../experiments.toml", out, "plan", "--set", "corpus.source=vllm")
-	if code != 2 || !strings.Contains(stderr, "no task files tasks/aime24.jsonl, ") {
-		t.Errorf("no task files: exit code %d\n%s", code, stderr)
-	}
-	dir := t.TempDir()
-	write(filepath.Join(dir, "smallbench.jsonl"), "{\"task_id\":\"a\"}\n")
-	code, _, stderr = sample(t, config, out, "plan", "--set", "corpus.tasks="+dir)
-	if code != 2 || !strings.Contains(stderr, "smallbench.jsonl: line 1: prompt: is missing") {
-		t.Errorf("a bad task file: exit code %d\n%s", code, stderr)
-	}
+	tasks := filesIn(t, map[string]string{"smallbench.jsonl": "{\"task_id\":\"a\"}\n"})
+	on := func(words ...string) (int, string, string) { return sample(t, config, out, words...) }
+	outcomes(t, on, []outcome{
+		{words("run generate --set serving.version=0.24.0"), exitFailed, "0.24.0"},
+		{words("run generate --set sampling.context_tokens=5000"), exitFailed, "5000"},
+		{words("run generate --set corpus.tasks=nowhere --set corpus.source=published"), exitUsage, "no profile"},
+		{words("plan --set corpus.tasks=" + tasks), exitUsage, "smallbench.jsonl: line 1: prompt: is missing"},
+	})
+	outcomes(t, onShell, []outcome{{words("plan --set corpus.source=vllm"), exitUsage, "no task files tasks/aime24.jsonl, "}})
 }
 
 func TestTheSmallExperimentIsShippedForTheFleet(t *testing.T) {
-	code, plan, stderr := sample(t, "../experiments-small.toml", filepath.Join(t.TempDir(), "out"), "plan")
-	if code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
+	_, plan, _ := sample(t, "../experiments-small.toml", filepath.Join(t.TempDir(), "out"), "plan")
 	want(t, "plan", plan, "generate  2 of 2 units to run", "3,840 requests",
 		"score     3 of 3 units to run", "3,840 responses, 768 questions to the judge, 832 programs", "systems   14 of 14 units to run")
 }

@@ -106,10 +106,7 @@ func TestShippedExperiment(t *testing.T) {
 // checkPage looks for the parts of a page of the whole experiment.
 func checkPage(t *testing.T, file string) {
 	t.Helper()
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile(file))
 	want(t, file, string(page), "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<th scope="row">b=8</th>`, `data-f="The variance of HBN over that of Uniform, `,
 		`<code>[4, 8]</code> <strong class="noise">changed</strong>`, `<section id="run">`)
 	if len(page) > 700_000 {

@@ -20,9 +20,7 @@ import (
 func (b *bench) status(flags string) (st status.Status, stages map[string]status.Stage) {
 	b.t.Helper()
 	stdout, _ := b.ok("status --json " + flags)
-	if err := json.Unmarshal([]byte(stdout), &st); err != nil {
-		b.t.Fatal(err)
-	}
+	ok(b.t, json.Unmarshal([]byte(stdout), &st))
 	stages = make(map[string]status.Stage)
 	for _, s := range st.Stages {
 		stages[s.Name] = s
@@ -55,11 +53,8 @@ func TestStatusWhileARunIsUnderWay(t *testing.T) {
 	looker := newBench(t)
 	looker.out = b.out
 	st, stages := looker.status("")
-	if r := stages["replay"]; r.Queued != 0 || r.Running != 1 || r.Failed != 1 || r.Fresh != 1 || r.Missing != 2 {
-		t.Errorf("under way: %+v", r)
-	}
-	if !strings.HasPrefix(st.Run, "pid 7 on lab, ") {
-		t.Errorf("the run under way is %q", st.Run)
+	if r := stages["replay"]; r.Queued != 0 || r.Running != 1 || r.Failed != 1 || r.Fresh != 1 || r.Missing != 2 || !strings.HasPrefix(st.Run, "pid 7 on lab, ") {
+		t.Errorf("under way: %+v by %q", r, st.Run)
 	}
 	text, _ := looker.ok("status")
 	want(t, "status", text, "a run is under way: pid 7 on lab, ", "failed, and not fresh since:\n  replay/a: broken\n    "+b.out+"/logs/run-")
@@ -142,7 +137,7 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 	answer := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		quoted, _ := json.Marshal(evil)
+		quoted := must(json.Marshal(evil))
 		switch {
 		case r.URL.Path == "/version":
 			fmt.Fprintf(w, `{"version":%s}`, quoted)
@@ -166,10 +161,9 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 	}
 	_, document, _ := say(t, "evaluate", "show", name, "--json")
 	var all map[string]any
-	if err := json.Unmarshal([]byte(document), &all); err != nil {
-		t.Fatal(err)
-	}
-	if raw, _ := json.Marshal(all); !strings.Contains(string(raw), string(mustJSON(evil))) {
+	ok(t, json.Unmarshal([]byte(document), &all))
+	quoted := string(must(json.Marshal(evil)))
+	if raw := must(json.Marshal(all)); !strings.Contains(string(raw), quoted) {
 		t.Errorf("the id is not as it came: %s", document)
 	}
 	say(t, "evaluate", "list")
@@ -179,9 +173,4 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 		}
 	}
 	say(t, append(evaluate, "--seed", "7", "--model", evil)...)
-}
-
-func mustJSON(text string) []byte {
-	quoted, _ := json.Marshal(text)
-	return quoted
 }
