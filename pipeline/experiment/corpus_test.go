@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,54 +20,35 @@ import (
 // must not be held against its numbers.
 func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
 	all := must(profile.Parse(data.Profiles(), data.ProfilesName))
-	papers, _, err := profile.Evaluated(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	papers, _, _ := profile.Evaluated(all)
 	changed := slices.Clone(papers)
 	changed[5].PassCounts = slices.Clone(changed[5].PassCounts)
 	changed[5].PassCounts[0] ^= 1
-	for name, tt := range map[string]struct {
-		profiles []profile.Profile
-		want     bool
-	}{
-		"the paper's": {papers, true}, "one less": {papers[1:], false}, "all of the release": {all, false}, "one count changed": {changed, false},
-	} {
-		if got := arePublished(tt.profiles); got != tt.want {
-			t.Errorf("%s: published is %v, want %v", name, got, tt.want)
+	for name, profiles := range map[string][]profile.Profile{"the paper's": papers, "one less": papers[1:], "all of the release": all, "one count changed": changed} {
+		if got := arePublished(profiles); got != (name == "the paper's") {
+			t.Errorf("%s: published is %v", name, got)
 		}
 	}
 }
 
 func TestProfilesOfTheCorpus(t *testing.T) {
-	count := func(text string) (int, error) {
-		c := must(config.Parse([]byte(text), "c.toml", nil))
-		profiles, standIn, err := knownProfiles(c)
-		if want := map[bool]string{true: "published profiles stand in: data/profiles.parquet", false: "profiles from " + c.Corpus.Profiles}[c.Corpus.Profiles == ""]; err == nil && standIn != want {
-			t.Errorf("stand-in %q, want %q", standIn, want)
+	dir := filesIn(t, map[string]string{"own.csv": "benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"})
+	const published = "published profiles stand in: data/profiles.parquet"
+	for _, tt := range []struct {
+		text, standIn string // or part of the error
+		profiles      int
+	}{
+		{"", published, 108},
+		{"[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"qwen2_5_3b\"\n[[benchmark]]\nid = \"aime24\"\n", published, 2},
+		{"[corpus]\nprofiles = \"" + dir + "/own.csv\"\n", "profiles from " + dir + "/own.csv", 1},
+		{"[[model]]\nid = \"gpt\"\n", `model "gpt": data/profiles.parquet has no profile`, 0},
+		{"[[benchmark]]\nid = \"aime\"\n", `benchmark "aime": data/profiles.parquet has no profile`, 0},
+		{"[corpus]\nprofiles = \"absent.csv\"\n", "corpus.profiles: open absent.csv", 0},
+	} {
+		profiles, standIn, err := knownProfiles(must(config.Parse([]byte(tt.text), "c.toml", nil)))
+		if len(profiles) != tt.profiles || err == nil && standIn != tt.standIn || (err != nil) != (tt.profiles == 0) || err != nil && !strings.Contains(err.Error(), tt.standIn) {
+			t.Errorf("%q: %d profiles, %q, %v", tt.text, len(profiles), standIn, err)
 		}
-		return len(profiles), err
-	}
-	if n, err := count(""); n != 108 || err != nil {
-		t.Errorf("by default %d profiles, %v", n, err)
-	}
-	two := "[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"qwen2_5_3b\"\n[[benchmark]]\nid = \"aime24\"\n"
-	if n, err := count(two); n != 2 || err != nil {
-		t.Errorf("two models on one benchmark: %d profiles, %v", n, err)
-	}
-	if _, err := count("[[model]]\nid = \"gpt\"\n"); !strings.Contains(fmt.Sprint(err), `model "gpt": data/profiles.parquet has no profile`) {
-		t.Errorf("unknown model: %v", err)
-	}
-	if _, err := count("[[benchmark]]\nid = \"aime\"\n"); !strings.Contains(fmt.Sprint(err), `benchmark "aime": data/profiles.parquet has no profile`) {
-		t.Errorf("unknown benchmark: %v", err)
-	}
-	own := filepath.Join(t.TempDir(), "own.csv")
-	ok(t, os.WriteFile(own, []byte("benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"), 0o644))
-	if n, err := count(fmt.Sprintf("[corpus]\nprofiles = %q\n", own)); n != 1 || err != nil {
-		t.Errorf("a file of one's own: %d profiles, %v", n, err)
-	}
-	if _, err := count("[corpus]\nprofiles = \"absent.csv\"\n"); !strings.Contains(fmt.Sprint(err), "corpus.profiles: open absent.csv") {
-		t.Errorf("absent file: %v", err)
 	}
 }
 
@@ -87,7 +67,7 @@ func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
 		// A file of one's own comes first.
-		ok(t, os.WriteFile(path, []byte(two), 0o666))
+		write(path, two)
 		read, err = ReadTasks(cfg, config.Benchmark{ID: id})
 		if err != nil || read.Path != path || len(read.Tasks) != 2 {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
@@ -139,11 +119,10 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 		return all[0].Prompts().SHA256, nil
 	}
 	ours := must(source(""))
-	if same, err := source("same"); err != nil || same != ours {
-		t.Errorf("templates of other benchmarks: %s, %v; before %s", same, err, ours)
-	}
-	if other, err := source("other"); err != nil || other == ours {
-		t.Errorf("another template: %s, %v; before %s", other, err, ours)
+	for folder, same := range map[string]bool{"same": true, "other": false} {
+		if sum := must(source(folder)); (sum == ours) != same {
+			t.Errorf("templates of %s: %s; before %s", folder, sum, ours)
+		}
 	}
 	for folder, want := range map[string]string{
 		"wrong": "wrong: prompt mine.txt: is for nothing that is asked", "lost": `lost: prompt math.txt: the user turn lacks "<the problem>"`, "absent": "absent: ",
@@ -170,8 +149,7 @@ func TestOwnBenchmarksOfThePage(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.csv": block("csv", "primes"), "mine.jsonl": block("json", "primes")})
 	var both [][]benchmark.Task
 	for _, name := range []string{"mine.csv", "mine.jsonl"} {
-		tasks := must(benchmark.Reader{Prompts: prompts}.Read(filepath.Join(dir, name)))
-		both = append(both, tasks)
+		both = append(both, must(benchmark.Reader{Prompts: prompts}.Read(filepath.Join(dir, name))))
 	}
 	if len(both[0]) != 2 || !reflect.DeepEqual(both[0], both[1]) {
 		t.Errorf("CSV %+v\nJSONL %+v", both[0], both[1])
@@ -182,14 +160,19 @@ func TestOwnBenchmarksOfThePage(t *testing.T) {
 	}
 }
 
+// write writes a program or a file, and the folders above it.
+func write(path, text string) {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o777)); err != nil {
+		panic(err)
+	}
+}
+
 // filesIn is a folder with these files, by their names.
 func filesIn(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		ok(t, os.WriteFile(path, []byte(text), 0o666))
+		write(filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
 	return dir
 }
@@ -206,12 +189,4 @@ func must[T any](result T, err error) T {
 		panic(err)
 	}
 	return result
-}
-
-// ok ends a test at an error.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

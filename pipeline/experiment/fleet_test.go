@@ -76,17 +76,13 @@ func TestTimingWithoutWeights(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, text string) *config.Config {
-	t.Helper()
-	return must(config.Parse([]byte(text), "test.toml", nil))
-}
+func parsed(text string) *config.Config { return must(config.Parse([]byte(text), "test.toml", nil)) }
 
 const dummyWorker = "[systems]\nengine = \"vllm\"\nlengths = \"drawn\"\n[[worker]]\nname = \"a\"\nlaunch = \"vllm serve {model}\"\nweights = \"dummy\"\n"
 
 func TestModelsWithoutAShape(t *testing.T) {
-	folder := t.TempDir()
-	ok(t, os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666))
-	cfg := parsed(t, dummyWorker+"[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"gpt\"\n[[model]]\nid = \"own\"\npath = \""+folder+"\"\n")
+	folder := filesIn(t, map[string]string{"config.json": `{"architectures":["Qwen2ForCausalLM"]}`})
+	cfg := parsed(dummyWorker + "[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"gpt\"\n[[model]]\nid = \"own\"\npath = \"" + folder + "\"\n")
 	_, err := (&Experiment{config: cfg, Notes: map[string][]string{}}).measuredRuns(nil)
 	if err == nil || !strings.Contains(err.Error(), "model gpt cannot be served") || !strings.Contains(err.Error(), "qwen2_5_3b, qwen2_5_7b") || strings.Contains(err.Error(), "model own") {
 		t.Errorf("error %v", err)
@@ -94,17 +90,14 @@ func TestModelsWithoutAShape(t *testing.T) {
 }
 
 func TestWhatAWeightlessWorkerLoads(t *testing.T) {
-	out, folder := t.TempDir(), t.TempDir()
+	out, folder := t.TempDir(), filesIn(t, map[string]string{"config.json": `{"architectures":["Qwen2ForCausalLM"]}`})
 	prepare := weightless(out)
 	got, err := prepare(pool.Model{ID: "qwen3_5_4b", Launch: launcher.Model{Path: "Qwen/Qwen3.5-4B", Served: "s"}})
 	want := filepath.Join(out, "models", "qwen3_5_4b")
 	if err != nil || got.Path != want || got.Served != "s" || strings.Join(got.Flags, " ") != "--load-format dummy --language-model-only" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := os.Stat(filepath.Join(want, "tokenizer.json")); err != nil {
-		t.Error(err)
-	}
-	ok(t, os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666))
+	must(os.Stat(filepath.Join(want, "tokenizer.json")))
 	if got, err = prepare(pool.Model{ID: "own", Launch: launcher.Model{Path: folder}}); err != nil || got.Path != folder || strings.Join(got.Flags, " ") != "--load-format dummy" {
 		t.Errorf("a folder of the user's: %+v, %v", got, err)
 	}
@@ -114,7 +107,7 @@ func TestWhatAWeightlessWorkerLoads(t *testing.T) {
 }
 
 func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
-	cfg := parsed(t, dummyWorker+"[sampling]\nmax_tokens = 700\n")
+	cfg := parsed(dummyWorker + "[sampling]\nmax_tokens = 700\n")
 	p := profile.Profile{Benchmark: "aime24", Model: "qwen3_5_4b", TestedK: 4, TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}}
 	d := drawnLengths(cfg)
 	lengths := must(d.Lengths(p, seed.Root(1)))

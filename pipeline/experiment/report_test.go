@@ -109,7 +109,7 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 		t.Errorf("without a TeX: engine %v, notes %q", engine, notes)
 	}
 	said := filepath.Join(t.TempDir(), "pdflatex")
-	ok(t, os.WriteFile(said, []byte("#!/bin/sh\necho 'pdfTeX of a test'\necho more\n"), 0o755))
+	write(said, "#!/bin/sh\necho 'pdfTeX of a test'\necho more\n")
 	there := func(string) (string, error) { return said, nil }
 	if engine, notes := texEngine(cfg, out, there, os.Environ()); engine == nil || engine.Version != "pdfTeX of a test" || len(notes) != 0 {
 		t.Errorf("with a TeX: engine %v, notes %q", engine, notes)
@@ -118,7 +118,7 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 	if engine, notes := texEngine(cfg, out, there, os.Environ()); engine != nil || len(notes) != 0 {
 		t.Errorf("where no PDF is wanted: engine %v, notes %q", engine, notes)
 	}
-	ok(t, os.WriteFile(filepath.Join(out, pdfFile), nil, 0o644))
+	write(filepath.Join(out, pdfFile), "")
 	for n, pdf := range []string{config.PDFNever, config.PDFAuto} {
 		cfg.Report.PDF = pdf
 		if _, notes := texEngine(cfg, out, none, nil); len(notes) != 1+n || !strings.Contains(notes[n], "the report.pdf in "+out+" is of an earlier run") {

@@ -22,15 +22,12 @@ import (
 // a folder.
 func sampledConfig(t *testing.T) (cfg *config.Config, dir string) {
 	t.Helper()
-	dir = t.TempDir()
-	for name, text := range map[string]string{
+	dir = filesIn(t, map[string]string{
 		"b.jsonl":      `{"task_id":"1","prompt":"p","user_prompt":"p","scorer":"code","tests_file":"tests.json"}` + "\n" + `{"task_id":"2","prompt":"q","answer":"x","scorer":"judge"}` + "\n",
 		"a.jsonl":      `{"task_id":"1","prompt":"p","answer":"1","scorer":"math"}` + "\n" + `{"task_id":"2","prompt":"q","answer":"2","scorer":"math"}` + "\n",
 		"tests.json":   `[{"kind":"stdin","input":"1","output":"1"}]`,
 		"official.txt": "{{.Question}} {{.Response}} {{.Answer}}",
-	} {
-		ok(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
-	}
+	})
 	text := `[corpus]
 source = "vllm"
 tasks = '` + dir + `'
@@ -53,10 +50,7 @@ id = "a"
 
 func TestWhatScoringIsTold(t *testing.T) {
 	cfg, dir := sampledConfig(t)
-	tasks, _, err := readTasks(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks, _, _ := readTasks(cfg)
 	s, notes, err := ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), tasks)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +67,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if tests, err := s.Benchmarks[0].Tests(tasks[0].Tasks[0]); err != nil || len(tests) != 1 {
 		t.Errorf("tests %v, %v", tests, err)
 	}
-	ok(t, os.WriteFile(filepath.Join(dir, "tests.json"), []byte(`[{"kind":"stdin","input":"1","output":"2"}]`), 0o666))
+	write(filepath.Join(dir, "tests.json"), `[{"kind":"stdin","input":"1","output":"2"}]`)
 	if after, _, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
 		t.Errorf("with other tests %+v, %v; before %+v", after, err, before)
 	}
@@ -85,7 +79,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if err != nil || recorded.SHA256 == before.SHA256 {
 		t.Errorf("with the digest of the tests %+v, %v", recorded, err)
 	}
-	ok(t, os.Remove(filepath.Join(dir, "tests.json")))
+	os.Remove(filepath.Join(dir, "tests.json"))
 	if again, _, err := tasks[0].answers(); err != nil || again != recorded {
 		t.Errorf("tests are read though their digest is there: %+v, %v", again, err)
 	}
@@ -101,10 +95,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 		s, _, err := ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), nil)
 		return s, err
 	}
-	sum := func() string {
-		s := must(settings())
-		return s.Sources[family.Judge][0].SHA256
-	}
+	sum := func() string { return must(settings()).Sources[family.Judge][0].SHA256 }
 	ours := sum()
 	for i, file := range []*string{&cfg.Judge.Prompt, &cfg.Judge.GradingPrompt} {
 		*file = official
@@ -112,9 +103,8 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 		if err != nil || (sum() == ours) != (i == 1) {
 			t.Errorf("%d: the prompt has the digest %s, ours %s, %v", i, sum(), ours, err)
 		}
-		text := must(os.ReadFile(official))
 		want := [2]string{cfg.Judge.Model, cfg.Judge.Model}
-		want[i] += ":prompt=" + digest(text)[:8]
+		want[i] += ":prompt=" + digest(must(os.ReadFile(official)))[:8]
 		if got := [2]string{s.JudgeName, s.GradingName}; got != want {
 			t.Errorf("names %q, want %q", got, want)
 		}
@@ -129,9 +119,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 func TestPairsAreInCanonicalOrder(t *testing.T) {
 	cfg, _ := sampledConfig(t)
 	e := &Experiment{config: cfg, Notes: map[string][]string{}}
-	if _, _, err := e.sampledCorpus(); err != nil {
-		t.Fatal(err)
-	}
+	e.sampledCorpus()
 	var names []string
 	for _, p := range e.Reports.Pairs {
 		names = append(names, p.Benchmark+"/"+p.Model)
@@ -154,30 +142,28 @@ func TestSamplingMakesRoomForTiming(t *testing.T) {
 }
 
 // graderSettings are the settings of a benchmark that a program scores, in this folder.
-func graderSettings(t *testing.T, sets ...string) (score.Settings, []string, error) {
+func graderSettings(t *testing.T, sets ...string) score.Settings {
 	t.Helper()
 	cfg := must(config.Parse([]byte("[[model]]\nid = \"m\"\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\n"), "x.toml", sets))
 	tasks := TaskFile{ID: "own", Path: "own.jsonl", Tasks: []benchmark.Task{
 		{Benchmark: "own", ID: "a", Prompt: "p", Scorer: "command"}, {Benchmark: "own", ID: "b", Index: 1, Prompt: "q", Scorer: "command-graded"},
 	}}
-	return ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), []TaskFile{tasks})
+	s, notes, err := ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), []TaskFile{tasks})
+	if err != nil || len(notes) != 0 {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	return s
 }
 
 // What a grader is made of is part of the rules of its scores, and its name is not
 // enough.
 func TestAnotherGraderIsAnotherRule(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write := func(text string) {
-		ok(t, os.WriteFile("grade.py", []byte(text), 0o666))
-	}
 	const named = `grader.command=["python3","grade.py"]`
 	seen := map[string]string{}
 	rules := func(what string, sets ...string) score.Settings {
 		t.Helper()
-		s, notes, err := graderSettings(t, append(sets, named)...)
-		if err != nil || len(notes) != 0 {
-			t.Fatalf("%s: %q, %v", what, notes, err)
-		}
+		s := graderSettings(t, append(sets, named)...)
 		r := s.Rules("own", "m")
 		if !strings.HasPrefix(r["scorer.command"], "speceval_command_v1:") || !strings.HasPrefix(r["scorer.command-graded"], "speceval_command_graded_v1:") {
 			t.Errorf("%s: %v", what, r)
@@ -188,16 +174,16 @@ func TestAnotherGraderIsAnotherRule(t *testing.T) {
 		seen[fmt.Sprint(r)] = what
 		return s
 	}
-	write("1")
+	write("grade.py", "1")
 	first := rules("the first")
-	write("2")
+	write("grade.py", "2")
 	rules("another program")
 	rules("another version", "grader.version=2")
 	rules("another sandbox", "grader.sandbox=false")
 	if _, err := first.Benchmarks[0].Grader(t.Context()); err == nil || !strings.Contains(err.Error(), "has changed since this command began") {
 		t.Error(err)
 	}
-	if s, _, _ := graderSettings(t, named, "grader.timeout_seconds=7", "grader.processes=3"); seen[fmt.Sprint(s.Rules("own", "m"))] != "another program" {
+	if s := graderSettings(t, named, "grader.timeout_seconds=7", "grader.processes=3"); seen[fmt.Sprint(s.Rules("own", "m"))] != "another program" {
 		t.Error("how long a grader may take changes its rules")
 	}
 }
@@ -205,10 +191,7 @@ func TestAnotherGraderIsAnotherRule(t *testing.T) {
 // A program for all benchmarks is one grader, so that its processes are counted once.
 func TestGradersAreShared(t *testing.T) {
 	t.Chdir(t.TempDir())
-	s, _, err := graderSettings(t, `grader.command=["sh"]`, "grader.sandbox=false", "grader.processes=3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := graderSettings(t, `grader.command=["sh"]`, "grader.sandbox=false", "grader.processes=3")
 	one := must(s.Benchmarks[0].Grader(t.Context()))
 	defer one.Close()
 	other, err := s.Benchmarks[0].Grader(t.Context())
@@ -253,11 +236,9 @@ func TestWhatRequestsLeaveOut(t *testing.T) {
 			sets = nil
 		}
 		cfg := must(config.Parse(nil, "defaults", sets))
-		if got := Sampling(cfg, cfg.Models[0]).LeaveOut; got != want.left || Continues(cfg) != want.continues || cfg.Asked()["sampling.leave_out"] != want.key {
-			t.Errorf("%q: %v, %t, key %q", set, got, Continues(cfg), cfg.Asked()["sampling.leave_out"])
-		}
-		if _, there := cfg.Asked()["sampling.leave_out"]; there != (set != "") {
-			t.Errorf("%q: a key that older manifests have not", set)
+		key, there := cfg.Asked()["sampling.leave_out"] // older manifests have none
+		if got := Sampling(cfg, cfg.Models[0]).LeaveOut; got != want.left || Continues(cfg) != want.continues || key != want.key || there != (set != "") {
+			t.Errorf("%q: %v, %t, key %q", set, got, Continues(cfg), key)
 		}
 	}
 }
@@ -269,16 +250,13 @@ func TestRolloutsDependOnTheModelNotOnItsServer(t *testing.T) {
 		change(&m)
 		return ModelText(m)
 	}
-	same := change(func(m *config.Model) { m.Title, m.Served, m.MaxSequences = "N", "n", 9 })
-	if same != ModelText(base) {
-		t.Errorf("%s depends on title, served name or sequences", same)
-	}
-	for _, other := range []string{
+	for i, text := range []string{
+		change(func(m *config.Model) { m.Title, m.Served, m.MaxSequences = "N", "n", 9 }), // no rollout depends on these
 		change(func(m *config.Model) { m.ID = "n" }), change(func(m *config.Model) { m.Path = "q" }), change(func(m *config.Model) { m.Thinking = false }),
 		change(func(m *config.Model) { m.ThinkingBudget = 6 }), change(func(m *config.Model) { m.ReasoningParser = "" }),
 	} {
-		if other == ModelText(base) {
-			t.Errorf("%s does not tell a change", other)
+		if (text == ModelText(base)) != (i == 0) {
+			t.Errorf("change %d: %s", i, text)
 		}
 	}
 }
@@ -316,11 +294,8 @@ func TestElementsHoldWhatTheConfigurationSays(t *testing.T) {
 
 func TestOwnModelsBringTheirCoefficients(t *testing.T) {
 	all := ownArchitectures([]config.Model{{ID: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}, {ID: "qwen2_5_3b"}})
-	if want := (flops.Architecture{Model: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}); all[0] != want {
-		t.Errorf("%+v comes first, want %+v", all[0], want)
-	}
-	if len(all) != 1 {
-		t.Errorf("%d architectures, want one", len(all))
+	if want := (flops.Architecture{Model: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}); len(all) != 1 || all[0] != want {
+		t.Errorf("%+v, want %+v", all, want)
 	}
 }
 
@@ -333,10 +308,7 @@ func TestAJudgeWithoutAnswersIsTold(t *testing.T) {
 	tasks := []TaskFile{
 		{ID: "known", Tasks: []benchmark.Task{{Scorer: "judge", Answer: "a"}, {Scorer: "command"}}}, {ID: "open", Tasks: []benchmark.Task{{Scorer: "judge-graded"}}},
 	}
-	s, _, err := ScoreSettings(cfg, o, Judges(cfg, o), tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _, _ := ScoreSettings(cfg, o, Judges(cfg, o), tasks)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 {
@@ -358,7 +330,7 @@ func TestModulesThatAreMissing(t *testing.T) {
 		{"livecodebench_gt_2024_03_30__difficulty_easy", "exit 1", ""},
 		{"own", "shift 3; echo $1", ""},
 	} {
-		ok(t, os.WriteFile(cfg.Sandbox.Python, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o777))
+		write(cfg.Sandbox.Python, "#!/bin/sh\n"+tt.script+"\n")
 		if got := missingModules(t.Context(), cfg.Sandbox.Python, []TaskFile{{ID: tt.benchmark}}); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s, %q: %q, want %q", tt.benchmark, tt.script, got, tt.want)
 		}
