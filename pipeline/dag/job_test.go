@@ -19,88 +19,60 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-func TestEditedOutputIsMovedAside(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	whole := l.contents()
-	l.put("replay/x.txt", "my own numbers")
-	l.run(Selection{})
-
-	got := l.contents()
-	const aside = "replay/x.txt.edited-17bf0be4"
-	if got[aside] != "my own numbers" {
-		t.Fatalf("the edited file is not kept as %s: %v", aside, editedFiles(got))
-	}
-	delete(got, aside)
-	if !maps.Equal(got, whole) {
-		t.Errorf("files %v, want %v", got, whole)
-	}
-	m, err := readManifest(l.dir, Ref{"replay", "x"})
-	if err != nil || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], aside) {
-		t.Errorf("notes %q, %v do not say where the edited file is", m.Notes, err)
-	}
-}
-
 // TestWhatIsKept disturbs a folder: what no manifest vouches for is moved aside, and
 // nothing else is, such as the output of a run that was cut short before its manifest.
 func TestWhatIsKept(t *testing.T) {
 	for what, test := range map[string]struct {
 		disturb func(l *lab)
-		kept    int
+		kept    string
 	}{
-		"a file of unknown origin": {func(l *lab) { l.remove("manifests/report/all.json"); l.put("report/all.txt", "by hand") }, 1},
-		"the same bytes":           {func(l *lab) { l.remove("manifests/replay/x.json") }, 0},
-		"a recorded output":        {func(l *lab) { l.unit("score/a").Config["score.k"] = "4" }, 0},
+		"an edited output":         {func(l *lab) { l.put("replay/x.txt", "my own numbers") }, "replay/x.txt.edited-17bf0be4"},
+		"a file of unknown origin": {func(l *lab) { l.remove("manifests/report/all.json"); l.put("report/all.txt", "by hand") }, "report/all.txt.edited-c9616cb5"},
+		"the same bytes":           {func(l *lab) { l.remove("manifests/replay/x.json") }, ""},
+		"a recorded output":        {func(l *lab) { l.unit("score/a").Config["score.k"] = "4" }, ""},
 	} {
 		l := crossing(t)
 		l.run(Selection{})
 		test.disturb(l)
+		var edited string
+		if test.kept != "" {
+			edited = l.get(strings.Split(test.kept, ".edited")[0])
+		}
 		l.run(Selection{})
-		if aside := editedFiles(l.contents()); len(aside) != test.kept {
-			t.Errorf("%s: kept %v", what, aside)
+		files := l.contents()
+		if aside := strings.Join(editedFiles(files), " "); aside != test.kept || files[aside] != edited {
+			t.Errorf("%s: kept %q, want %q", what, aside, test.kept)
+		}
+		var notes string
+		for _, r := range l.scan().Records() {
+			notes += strings.Join(r.Last.Notes, "\n")
+		}
+		if (notes != "") != (test.kept != "") || !strings.Contains(notes, test.kept) {
+			t.Errorf("%s: notes %q do not say where the edited file is", what, notes)
 		}
 	}
 }
 
 func TestJobRefusesWhatIsNotDeclared(t *testing.T) {
-	tests := []struct {
-		name string
+	for name, test := range map[string]struct {
 		do   func(j *Job) error
 		want string
 	}{
-		{"input", func(j *Job) error { _, err := j.Input("score/b.txt"); return err }, "none of the units that it needs writes"},
-		{"output", func(j *Job) error { return j.Write("replay/other.txt", -1, text("")) }, "which it does not declare"},
-		{"output twice", func(j *Job) error {
-			if err := j.Write("replay/x.txt", -1, text("1")); err != nil {
-				return err
-			}
-			return j.Write("replay/x.txt", -1, text("1"))
+		"input":  {func(j *Job) error { _, err := j.Input("score/b.txt"); return err }, "none of the units that it needs writes"},
+		"output": {func(j *Job) error { return j.Write("replay/other.txt", -1, text("")) }, "which it does not declare"},
+		"output twice": {func(j *Job) error {
+			return errors.Join(j.Write("replay/x.txt", -1, text("1")), j.Write("replay/x.txt", -1, text("1")))
 		}, "writes replay/x.txt twice"},
-		{"failing content", func(j *Job) error {
+		"no output": {func(*Job) error { return nil }, "ended without writing replay/x.txt"},
+		"failing content": {func(j *Job) error {
 			return j.Write("replay/x.txt", -1, func(io.Writer) error { return errBroken })
 		}, "write replay/x.txt: broken"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			l := crossing(t)
-			l.hook = func(_ context.Context, unit string, j *Job) error {
-				if unit == "replay/x" {
-					return test.do(j)
-				}
-				return nil
-			}
-			if _, err := l.try(Selection{}); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
-		})
-	}
-}
-
-func TestUnitThatLeavesAnOutputOutFails(t *testing.T) {
-	l := crossing(t)
-	l.unit("score/a").Run = func(context.Context, *Job) error { return nil }
-	if _, err := l.try(Selection{}); err == nil || !strings.Contains(err.Error(), "ended without writing score/a.txt") {
-		t.Errorf("error %v", err)
+	} {
+		l := crossing(t)
+		l.unit("replay/x").Run = func(_ context.Context, j *Job) error { return test.do(j) }
+		if _, err := l.try(Selection{}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
 	}
 }
 
@@ -127,8 +99,7 @@ func TestJobKnowsWhoItIs(t *testing.T) {
 // single runs a unit of the lab as another machine would.
 func (l *lab) single(name, key string) (*Manifest, bool, error) {
 	l.t.Helper()
-	stage, unit, _ := strings.Cut(name, "/")
-	ref := Ref{stage, unit}
+	ref := refOf(name)
 	s, err := l.graph().Scan(l.t.Context(), l.dir, ref)
 	if err != nil {
 		return nil, false, err
@@ -144,12 +115,8 @@ func (l *lab) single(name, key string) (*Manifest, bool, error) {
 // keyOf is the key of a unit with the inputs that are there now.
 func (l *lab) keyOf(name string) string {
 	l.t.Helper()
-	stage, unit, _ := strings.Cut(name, "/")
 	s := l.scan()
-	parts, blocked := s.partsOf(s.graph.index[Ref{stage, unit}])
-	if len(blocked) > 0 {
-		l.t.Fatalf("%s has no key yet", name)
-	}
+	parts, _ := s.partsOf(s.graph.index[refOf(name)])
 	return parts.Key()
 }
 
@@ -170,10 +137,8 @@ func TestSingleUnitsMakeWhatARunMakes(t *testing.T) {
 		}
 	}
 	wantUnits(t, "afterwards", l.run(Selection{}))
-	for name, content := range whole.contents() {
-		if l.contents()[name] != content {
-			t.Errorf("%s differs", name)
-		}
+	if got := l.contents(); !maps.Equal(got, whole.contents()) {
+		t.Errorf("files %v, of a run %v", got, whole.contents())
 	}
 }
 

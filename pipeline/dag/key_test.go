@@ -39,7 +39,8 @@ func partsAfter(change func(*Stage, *Unit, map[string]string)) Parts {
 }
 
 func TestKeyMovesWithEachPart(t *testing.T) {
-	tests := []struct {
+	before := partsAfter(nil)
+	for _, test := range []struct {
 		name   string
 		change func(*Stage, *Unit, map[string]string)
 		why    string // as a user is told, empty if the key must stay
@@ -60,22 +61,15 @@ func TestKeyMovesWithEachPart(t *testing.T) {
 		{"provenance, outputs and about", func(s *Stage, u *Unit, _ map[string]string) {
 			u.Provenance, u.Outputs, s.About = "published", []string{"y"}, "else"
 		}, ""},
-	}
-	before := partsAfter(nil)
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			now := partsAfter(test.change)
-			if moved := now.Key() != before.Key(); moved != (test.why != "") {
-				t.Errorf("the key moved: %t", moved)
-			}
-			var why []string
-			for _, r := range changes(&before, &now) {
-				why = append(why, r.String())
-			}
-			if got := strings.Join(why, "; "); got != test.why {
-				t.Errorf("explained as %q, want %q", got, test.why)
-			}
-		})
+	} {
+		now := partsAfter(test.change)
+		var why []string
+		for _, r := range changes(&before, &now) {
+			why = append(why, r.String())
+		}
+		if got := strings.Join(why, "; "); got != test.why || (now.Key() != before.Key()) != (test.why != "") {
+			t.Errorf("%s: explained as %q, want %q, and the key moves: %t", test.name, got, test.why, now.Key() != before.Key())
+		}
 	}
 	for name, parts := range map[string]Parts{
 		"stage":  partsAfter(func(s *Stage, _ *Unit, _ map[string]string) { s.Name = "report" }),
@@ -105,7 +99,7 @@ func u(id, output string, needs ...Ref) Unit {
 
 func TestNewNamesAFault(t *testing.T) {
 	one := func(units ...Unit) []Stage { return []Stage{{Name: "s", Units: units}} }
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		stages []Stage
 		want   string
@@ -118,26 +112,17 @@ func TestNewNamesAFault(t *testing.T) {
 		{"output escapes", one(u("a", "/x")), "is not a plain relative path"},
 		{"output unclean", one(u("a", "x//y")), "is not a plain relative path"},
 		{"unknown need", one(u("a", "x", Ref{"s", "b"})), "needs s/b, which does not exist"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if _, err := New(test.stages); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
-		})
+	} {
+		if _, err := New(test.stages); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
 	}
 }
 
 func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
-	g, err := New([]Stage{{Name: "s", Units: []Unit{
-		u("last", "1", Ref{"s", "mid"}, Ref{"s", "first"}),
-		u("mid", "2", Ref{"s", "first"}),
-		u("first", "3"),
-		u("free", "4"),
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(New([]Stage{{Name: "s", Units: []Unit{
+		u("last", "1", Ref{"s", "mid"}, Ref{"s", "first"}), u("mid", "2", Ref{"s", "first"}), u("first", "3"), u("free", "4"),
+	}}}))
 	var got []string
 	for i := range g.nodes {
 		got = append(got, g.nodes[i].unit.ID)
@@ -150,8 +135,7 @@ func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
 // runAndDie runs the lab in dir and kills this process, without any chance to
 // tidy up, in the middle of the victim's write.
 func runAndDie(dir, victim string) {
-	l := &lab{dir: dir, workers: 1, t: new(testing.T)}
-	l.cross()
+	l := crossingIn(new(testing.T), dir)
 	l.hook = func(_ context.Context, unit string, job *Job) error {
 		if unit != victim {
 			return nil
@@ -161,20 +145,8 @@ func runAndDie(dir, victim string) {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		})
 	}
-	g, err := New(l.stages)
-	if err != nil {
-		panic(err)
-	}
-	s, err := g.Scan(context.Background(), dir)
-	if err != nil {
-		panic(err)
-	}
-	p, err := s.Plan(Selection{})
-	if err != nil {
-		panic(err)
-	}
 	r := Runner{Executor: pool(1), Now: time.Now}
-	panic(fmt.Sprint("still alive: ", r.Run(context.Background(), nil, p)))
+	panic(fmt.Sprint("still alive: ", r.Run(context.Background(), nil, l.plan(Selection{}))))
 }
 
 // TestKilled kills a run at each unit in turn, and checks that a second run
@@ -189,8 +161,7 @@ func TestKilled(t *testing.T) {
 		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 			t.Fatalf("killed at %s, the process ended with %v", victim, err)
 		}
-		l := crossing(t)
-		l.dir = dir
+		l := crossingIn(t, dir)
 		wantUnits(t, "after the kill at "+victim, l.run(Selection{}), order[i:]...)
 		if got := l.contents(); !maps.Equal(got, whole.contents()) {
 			t.Errorf("killed at %s: files %v, in one go %v", victim, got, whole.contents())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -45,26 +44,29 @@ func (l *lab) add(stage, unit string, config map[string]string, needs ...string)
 		Outputs: []string{stage + "/" + unit + ".txt"},
 	}
 	for _, need := range needs {
-		stage, unit, _ := strings.Cut(need, "/")
-		u.Needs = append(u.Needs, Ref{stage, unit})
+		u.Needs = append(u.Needs, refOf(need))
 	}
 	at, place := len(l.stages)-1, len(s.Units)
 	u.Run = func(ctx context.Context, job *Job) error { return l.work(ctx, &l.stages[at].Units[place], job) }
 	s.Units = append(s.Units, u)
 }
 
-// unit finds a unit by its name "stage/unit".
+// refOf is the unit of a name "stage/unit".
+func refOf(name string) Ref {
+	stage, unit, _ := strings.Cut(name, "/")
+	return Ref{stage, unit}
+}
+
+// unit finds a unit by its name.
 func (l *lab) unit(name string) *Unit {
-	stage, id, _ := strings.Cut(name, "/")
 	for s := range l.stages {
 		for u := range l.stages[s].Units {
-			if l.stages[s].Name == stage && l.stages[s].Units[u].ID == id {
+			if l.stages[s].Name+"/"+l.stages[s].Units[u].ID == name {
 				return &l.stages[s].Units[u]
 			}
 		}
 	}
-	l.t.Fatalf("the lab has no unit %s", name)
-	return nil
+	panic("the lab has no unit " + name)
 }
 
 func (l *lab) work(ctx context.Context, u *Unit, job *Job) error {
@@ -85,39 +87,29 @@ func (l *lab) work(ctx context.Context, u *Unit, job *Job) error {
 		if err != nil {
 			return err
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "[%s]\n", data)
+		fmt.Fprintf(&b, "[%s]\n", must(os.ReadFile(path)))
 	}
-	return job.Write(u.Outputs[0], -1, func(w io.Writer) error {
-		_, err := io.WriteString(w, b.String())
-		return err
-	})
+	return job.Write(u.Outputs[0], -1, text(b.String()))
 }
 
 // crossing is the usual lab: score (2 units) → replay (3 units, one of which
 // needs another) → report (1 unit, needs all of replay).
-func crossing(t *testing.T) *lab {
-	l := newLab(t)
-	l.cross()
-	return l
-}
+func crossing(t *testing.T) *lab { return crossingIn(t, t.TempDir()) }
 
-func (l *lab) cross() {
+func crossingIn(t *testing.T, dir string) *lab {
+	l := &lab{t: t, dir: dir, workers: 1}
 	l.add("score", "a", map[string]string{"score.k": "3"})
 	l.add("score", "b", map[string]string{"score.k": "3"})
 	l.add("replay", "x", map[string]string{"replay.draws": "8192"}, "score/a")
 	l.add("replay", "y", map[string]string{"replay.draws": "8192"}, "score/b")
 	l.add("replay", "z", nil, "replay/x", "score/b")
 	l.add("report", "all", nil, "replay/x", "replay/y", "replay/z")
+	return l
 }
 
 func (l *lab) graph() *Graph {
 	l.t.Helper()
-	g := must(New(l.stages))
-	return g
+	return must(New(l.stages))
 }
 
 func (l *lab) scan() *Snapshot {
@@ -129,8 +121,7 @@ func (l *lab) scan() *Snapshot {
 
 func (l *lab) plan(sel Selection) *Plan {
 	l.t.Helper()
-	p := must(l.scan().Plan(sel))
-	return p
+	return must(l.scan().Plan(sel))
 }
 
 func (l *lab) runner() *Runner {
@@ -151,8 +142,7 @@ func (l *lab) try(sel Selection) ([]string, error) {
 // run is try without an error.
 func (l *lab) run(sel Selection) []string {
 	l.t.Helper()
-	ran := must(l.try(sel))
-	return ran
+	return must(l.try(sel))
 }
 
 func (l *lab) file(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }
@@ -165,8 +155,7 @@ func (l *lab) put(name, content string) {
 
 func (l *lab) get(name string) string {
 	l.t.Helper()
-	data := must(os.ReadFile(l.file(name)))
-	return string(data)
+	return string(must(os.ReadFile(l.file(name))))
 }
 
 func (l *lab) remove(name string) {
@@ -178,20 +167,12 @@ func (l *lab) remove(name string) {
 func (l *lab) contents() map[string]string {
 	l.t.Helper()
 	files := make(map[string]string)
-	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+	ok(l.t, fs.WalkDir(os.DirFS(l.dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.HasPrefix(name, manifestDir) {
+			files[name] = l.get(name)
 		}
-		name, err := filepath.Rel(l.dir, path)
-		if strings.HasPrefix(name, manifestDir) {
-			return err
-		}
-		files[filepath.ToSlash(name)] = l.get(name)
 		return err
-	})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -210,11 +191,10 @@ func planned(p *Plan) map[string]string {
 	return got
 }
 
+// wantUnits fails unless these are the units, in any order.
 func wantUnits(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
-	got = slices.Sorted(slices.Values(got))
-	want = slices.Sorted(slices.Values(want))
-	if !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
 		t.Errorf("%s: units %v, want %v", what, got, want)
 	}
 }

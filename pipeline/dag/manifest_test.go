@@ -81,10 +81,7 @@ func TestCPUTimeIsTheUnitsOwn(t *testing.T) {
 		t.Skip("this system does not tell the CPU time of a thread")
 	}
 	l.run(Selection{})
-	seconds := func(unit string) float64 {
-		m := must(readManifest(l.dir, Ref{"s", unit}))
-		return m.CPUSeconds
-	}
+	seconds := func(unit string) float64 { return must(readManifest(l.dir, Ref{"s", unit})).CPUSeconds }
 	if busy, idle := seconds("busy"), seconds("idle"); busy < 0.05 || idle > busy/2 {
 		t.Errorf("busy unit %g s, idle one beside it %g s", busy, idle)
 	}

@@ -14,7 +14,7 @@ import (
 // is planned and why.
 func TestReasons(t *testing.T) {
 	remade := "input replay/y.txt will be remade"
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		wreck func(l *lab)
 		want  map[string]string // unit to reasons
@@ -46,12 +46,9 @@ func TestReasons(t *testing.T) {
 			map[string]string{"replay/y": "provenance computed → measured", "report/all": remade}},
 		{"other outputs", func(l *lab) { l.unit("report/all").Outputs = []string{"report/new.txt"} },
 			map[string]string{"report/all": "output report/new.txt is new; output report/all.txt is no longer written"}},
-		{"seed label", func(l *lab) { l.unit("report/all").Seed = "seed/other" },
-			map[string]string{"report/all": "seed label seed/all → seed/other"}},
 		{"source", func(l *lab) { l.unit("report/all").Sources = []Source{{"data/paper.toml", "abcdefabcdef"}} },
 			map[string]string{"report/all": "source data/paper.toml added (sha256 abcdefab…)"}},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := crossing(t)
 			l.run(Selection{})
@@ -71,7 +68,7 @@ func TestReasons(t *testing.T) {
 }
 
 func TestSelections(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		sel  Selection
 		want string // units run in a finished folder, forced
 	}{
@@ -81,8 +78,7 @@ func TestSelections(t *testing.T) {
 		{Selection{From: "replay"}, "replay/x replay/y replay/z report/all"},
 		{Selection{Until: "replay"}, "score/a score/b replay/x replay/y replay/z"},
 		{Selection{From: "replay", Until: "replay"}, "replay/x replay/y replay/z"},
-	}
-	for _, test := range tests {
+	} {
 		l := crossing(t)
 		l.run(Selection{})
 		wantUnits(t, fmt.Sprintf("%+v", test.sel), l.run(test.sel))
@@ -177,10 +173,9 @@ func TestEstimateComesFromEarlierManifests(t *testing.T) {
 	}
 	l.run(Selection{})
 	for unit, seconds := range map[string]float64{"replay/x": 10, "replay/y": 20, "replay/z": 30, "report/all": 1} {
-		stage, id, _ := strings.Cut(unit, "/")
-		m := must(readManifest(l.dir, Ref{stage, id}))
+		m := must(readManifest(l.dir, refOf(unit)))
 		m.WallSeconds = seconds
-		ok(t, writeManifest(l.dir, Ref{stage, id}, m))
+		ok(t, writeManifest(l.dir, refOf(unit), m))
 	}
 	l.remove("manifests/replay/z.json") // counts as the mean of x and y
 	p := l.plan(Selection{Stages: []string{"replay"}, Force: true})
