@@ -107,8 +107,7 @@ func (b *bench) logged() string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := must(os.ReadFile(names[len(names)-1]))
-	return string(text)
+	return read(names[len(names)-1])
 }
 
 func TestARunLeavesALog(t *testing.T) {
@@ -127,5 +126,10 @@ func TestARunLeavesALog(t *testing.T) {
 	b.ok("run")
 	if b.logged() != before {
 		t.Errorf("a run of nothing has written a log:\n%s", b.logged())
+	}
+	b = newBench(t)
+	write(filepath.Join(b.out, "logs"), "a file where its folder would be")
+	if _, stderr := b.ok("run"); strings.Count(stderr, "/logs: not a directory") != 1 || !strings.Contains(stderr, "4 units done") {
+		t.Errorf("without a log the run says\n%s", stderr)
 	}
 }
