@@ -16,78 +16,90 @@ import (
 	"speceval/pipeline/runlog"
 )
 
-func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
-	plan := manyUnits(t, 2)
-	unit := plan.Stages[0].Run[0].Unit
-	var w strings.Builder
-	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	clock := start
-	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
-	for second := range 11 { // 100 a second, of which 1000 had been stored
-		clock = start.Add(time.Duration(second) * time.Second)
-		l.Observe(dag.Event{Unit: unit, Progress: &dag.Progress{Done: 1000 + 100*second, Total: 20480, Stored: 1000, What: "rollouts", Detail: "1.2 M tokens"}})
-	}
-	l.End()
-	const want = `2026-11-21T12:00:05Z replay/0 1,500/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 10 s left
-2026-11-21T12:00:10Z replay/0 2,000/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 5 s left
-2026-11-21T12:00:10Z replay/0: 2,000 of 20,480 rollouts are stored, and the next run goes on from there
-`
-	if w.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", w.String(), want)
+// screen is what a console shows of a run, by the clock of a test.
+type screen struct {
+	*Run
+	w     strings.Builder
+	clock time.Time
+	units []dag.Record
+}
+
+func newScreen(plan *dag.Plan, c Console, estimate float64) *screen {
+	s := &screen{clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), units: plan.Stages[0].Run}
+	c.W, c.Now = &s.w, func() time.Time { return s.clock }
+	s.Run = c.Run(plan, estimate)
+	return s
+}
+
+// on says how far a unit is, and done that it is done.
+func (s *screen) on(i, done, total, stored int) {
+	s.Observe(dag.Event{Unit: s.units[i].Unit, Progress: &dag.Progress{Done: done, Total: total, Stored: stored, What: "rollouts"}})
+}
+
+func (s *screen) done(i int, m dag.Manifest) {
+	s.Observe(dag.Event{Unit: s.units[i].Unit, Manifest: &m})
+}
+
+// ends ends the run, which has written these lines.
+func (s *screen) ends(t *testing.T, lines string) {
+	t.Helper()
+	if s.End(); s.w.String() != lines {
+		t.Errorf("got\n%s\nwant\n%s", s.w.String(), lines)
 	}
 }
 
+func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
+	s := newScreen(manyUnits(t, 2), Console{}, 0)
+	for second := range 11 { // 100 a second, of which 1000 had been stored
+		s.Observe(dag.Event{Unit: s.units[0].Unit, Progress: &dag.Progress{Done: 1000 + 100*second, Total: 20480, Stored: 1000, What: "rollouts", Detail: "1.2 M tokens"}})
+		if second < 10 {
+			s.clock = s.clock.Add(time.Second)
+		}
+	}
+	s.ends(t, `2026-11-21T12:00:05Z replay/0 1,500/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 10 s left
+2026-11-21T12:00:10Z replay/0 2,000/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 5 s left
+2026-11-21T12:00:10Z replay/0: 2,000 of 20,480 rollouts are stored, and the next run goes on from there
+`)
+}
+
 func TestTheBarShowsPartsOfUnits(t *testing.T) {
-	plan := manyUnits(t, 2)
-	var w strings.Builder
-	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	b := Console{W: &w, Now: func() time.Time { return clock }, Terminal: true, Columns: 70}.Run(plan, 0)
-	first, second := plan.Stages[0].Run[0].Unit, plan.Stages[0].Run[1].Unit
-	b.Observe(dag.Event{Unit: first})
+	s := newScreen(manyUnits(t, 2), Console{Terminal: true, Columns: 70}, 0)
 	at := func(want string) {
 		t.Helper()
-		drawn := strings.Split(w.String(), "\r")
+		drawn := strings.Split(s.w.String(), "\r")
 		if got := strings.TrimSpace(drawn[len(drawn)-1]); got != want {
 			t.Errorf("the bar says\n%s\nwant\n%s", got, want)
 		}
-		clock = clock.Add(2 * time.Second)
+		s.clock = s.clock.Add(2 * time.Second)
 	}
+	s.Observe(dag.Event{Unit: s.units[0].Unit})
 	at("replay, time left unknown   0% |          |")
-	b.Observe(dag.Event{Unit: first, Progress: &dag.Progress{Done: 5, Total: 10, What: "rollouts"}})
+	s.on(0, 5, 10, 0)
 	at("replay 5/10 rollouts, about 6.0 s left  25% |██        |")
-	b.Observe(dag.Event{Unit: second, Progress: &dag.Progress{Done: 1, Total: 10, What: "rollouts"}})
+	s.on(1, 1, 10, 0)
 	at("replay 6/20 rollouts, about 9.3 s left  30% |███       |")
-	b.Observe(dag.Event{Unit: first, Progress: &dag.Progress{Done: 9, Total: 10, What: "rollouts"}})
+	s.on(0, 9, 10, 0)
 	at("replay 10/20 rollouts, 1.0/s, about 6.0 s left  50% |█████     |")
-	b.Observe(dag.Event{Unit: first, Manifest: &dag.Manifest{}})
+	s.done(0, dag.Manifest{})
 	at("replay 1/10 rollouts, about 6.5 s left  55% |█████     |")
-	b.Observe(dag.Event{Unit: second, Progress: &dag.Progress{Done: 7, Total: 10, Stored: 4, What: "rollouts"}})
+	s.on(1, 7, 10, 4)
 	at("replay 7/10 rollouts, 1.0/s, about 3.3 s left  75% |███████   |") // three of the six that this run has to make
-	b.Observe(dag.Event{Unit: second, Manifest: &dag.Manifest{}})
+	s.done(1, dag.Manifest{})
 	at("replay, about 0.0 s left 100% |██████████|")
-	b.End()
-	if !strings.HasSuffix(w.String(), " \r") {
-		t.Errorf("the bar stays: %q", w.String())
+	if s.End(); !strings.HasSuffix(s.w.String(), " \r") {
+		t.Errorf("the bar stays: %q", s.w.String())
 	}
 }
 
 func TestAClockThatGoesBackSilencesNothing(t *testing.T) {
-	plan := manyUnits(t, 100)
-	unit := plan.Stages[0].Run[0].Unit
-	var w strings.Builder
-	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
-	l.Observe(dag.Event{Unit: unit, Progress: &dag.Progress{Done: 10, Total: 100, What: "rollouts"}})
-	clock = clock.Add(-time.Hour)
-	l.Observe(dag.Event{Unit: unit, Progress: &dag.Progress{Done: 20, Total: 100, What: "rollouts"}})
-	l.Observe(dag.Event{Unit: unit, Manifest: &dag.Manifest{}})
-	l.End()
-	const want = `2026-11-21T11:00:00Z replay/0 20/100 rollouts
+	s := newScreen(manyUnits(t, 100), Console{}, 0)
+	s.on(0, 10, 100, 0)
+	s.clock = s.clock.Add(-time.Hour)
+	s.on(0, 20, 100, 0)
+	s.done(0, dag.Manifest{})
+	s.ends(t, `2026-11-21T11:00:00Z replay/0 20/100 rollouts
 2026-11-21T11:00:00Z replay 1/100, 0 in 0.0 s, time left unknown
-`
-	if w.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", w.String(), want)
-	}
+`)
 }
 
 // manyUnits is a plan of n units of one stage.
@@ -104,34 +116,24 @@ func manyUnits(t *testing.T, n int) *dag.Plan {
 }
 
 func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
-	plan := manyUnits(t, 100)
-	var w strings.Builder
-	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
-	for _, u := range plan.Stages[0].Run {
-		clock = clock.Add(time.Second)
-		l.Observe(dag.Event{Unit: u.Unit, Manifest: &dag.Manifest{WallSeconds: 1}})
+	s := newScreen(manyUnits(t, 100), Console{}, 0)
+	for i := range s.units {
+		s.clock = s.clock.Add(time.Second)
+		s.done(i, dag.Manifest{WallSeconds: 1})
 	}
-	l.End()
-	got := strings.Split(strings.TrimSpace(w.String()), "\n")
+	s.End()
+	got := strings.Split(strings.TrimSpace(s.w.String()), "\n")
 	if len(got) != 20 || !strings.Contains(got[0], "replay 5/100, 4 in 1.0 s, about 1 min 35 s left") || !strings.Contains(got[19], "replay 100/100") {
-		t.Errorf("%d lines:\n%s", len(got), w.String())
+		t.Errorf("%d lines:\n%s", len(got), s.w.String())
 	}
 }
 
 func TestLinesSayWhereAUnitRan(t *testing.T) {
-	plan := manyUnits(t, 2)
-	var w strings.Builder
-	l := Console{W: &w, Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }}.Run(plan, 0)
+	s := newScreen(manyUnits(t, 2), Console{}, 0)
 	for i, queue := range []*dag.Queue{nil, {Job: "12_3", QueueSeconds: 40, Attempt: 1}} {
-		m := &dag.Manifest{WallSeconds: 200, Origin: dag.Origin{Host: "n1", Queue: queue}}
-		l.Observe(dag.Event{Unit: plan.Stages[0].Run[i].Unit, Manifest: m})
+		s.done(i, dag.Manifest{WallSeconds: 200, Origin: dag.Origin{Host: "n1", Queue: queue}})
 	}
-	for _, want := range []string{"replay 1/2, 0 in 3 min 20 s, about ", "replay 2/2, 1 in 3 min 20 s on n1 as job 12_3 after 40 s in the queue, about "} {
-		if !strings.Contains(w.String(), want) {
-			t.Errorf("the lines lack %q:\n%s", want, w.String())
-		}
-	}
+	want(t, "the lines", s.w.String(), "replay 1/2, 0 in 3 min 20 s, about ", "replay 2/2, 1 in 3 min 20 s on n1 as job 12_3 after 40 s in the queue, about ")
 }
 
 // want checks that a text has every part.
@@ -297,20 +299,18 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 }
 
 func TestThePaceStartsFromThePlan(t *testing.T) {
-	plan := manyUnits(t, 100)
-	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	clock := start
-	p := Console{W: io.Discard, Now: func() time.Time { return clock }}.Run(plan, 300)
+	s := newScreen(manyUnits(t, 100), Console{}, 300)
+	start := s.clock
 	for done, want := range []string{"about 5 min 0 s left", "about 4 min 57 s left", "about 4 min 54 s left"} {
-		if got := p.timeLeft(start.Add(time.Duration(done) * time.Minute)); got != want {
+		if got := s.timeLeft(start.Add(time.Duration(done) * time.Minute)); got != want {
 			t.Errorf("after %d units: %s, want %s", done, got, want)
 		}
-		p.Observe(dag.Event{Unit: plan.Stages[0].Run[done].Unit, Manifest: &dag.Manifest{}})
+		s.done(done, dag.Manifest{})
 	}
-	for _, r := range plan.Stages[0].Run[3:50] {
-		p.Observe(dag.Event{Unit: r.Unit, Manifest: &dag.Manifest{}})
+	for i := 3; i < 50; i++ {
+		s.done(i, dag.Manifest{})
 	}
-	if got, want := p.timeLeft(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
+	if got, want := s.timeLeft(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
 		t.Errorf("half way after ten minutes: %s, want %s", got, want)
 	}
 }
@@ -319,15 +319,15 @@ func TestThePaceStartsFromThePlan(t *testing.T) {
 // others: what is left is not what the others take.
 func TestNoTimeIsLeftToGuess(t *testing.T) {
 	plan := manyUnits(t, 3)
-	run := plan.Stages[0].Run
-	run[0].Seconds, run[1].Seconds, run[2].Seconds = 2, 2, -1
-	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p := Console{W: io.Discard, Now: func() time.Time { return start }}.Run(plan, 4)
+	for i, seconds := range []float64{2, 2, -1} {
+		plan.Stages[0].Run[i].Seconds = seconds
+	}
+	s := newScreen(plan, Console{}, 4)
 	for i, want := range []string{"time left unknown", "time left unknown", "about 1.9 s left"} {
-		if got := p.timeLeft(start.Add(2 * time.Second)); got != want {
+		if got := s.timeLeft(s.clock.Add(2 * time.Second)); got != want {
 			t.Errorf("after %d units: %s, want %s", i, got, want)
 		}
-		p.Observe(dag.Event{Unit: run[2*i%3].Unit, Manifest: &dag.Manifest{}})
+		s.done(2*i%3, dag.Manifest{})
 	}
 }
 
