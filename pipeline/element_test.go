@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,10 +17,7 @@ import (
 // batch stores a batch of the units of replay, and returns its folder.
 func (b *bench) batch(change func(*slurm.Batch)) string {
 	b.t.Helper()
-	_, build, err := slurm.Build()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	_, build, _ := slurm.Build()
 	batch := &slurm.Batch{Format: 1, Name: "batch", Stage: "replay", Job: "12", Submitted: b.clock, Build: build, Attempt: 2, Workers: 1}
 	var all []slurm.Member
 	for _, unit := range []string{"a", "b", "c"} {
@@ -32,16 +28,7 @@ func (b *bench) batch(change func(*slurm.Batch)) string {
 		change(batch)
 	}
 	dir := filepath.Join(b.out, dag.JobsDir, batch.Name)
-	text, err := json.Marshal(batch)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o777)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "batch.json"), text, 0o666)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	write(filepath.Join(dir, "batch.json"), string(must(json.Marshal(batch))))
 	return dir
 }
 
@@ -58,8 +45,8 @@ func (b *bench) key(stage, unit string) string {
 	return ""
 }
 
-// events are what element 1 has logged of units, in short.
-func events(t *testing.T, dir string) []string {
+// wantEvents wants that element 1 has logged of units, in short.
+func wantEvents(t *testing.T, dir, want string) {
 	t.Helper()
 	all := must((&runlog.Reader{Path: slurm.EventsPath(dir, 1)}).Next())
 	var short []string
@@ -73,20 +60,15 @@ func events(t *testing.T, dir string) []string {
 		}
 		short = append(short, text)
 	}
-	return short
+	if got := strings.Join(short, ", "); got != want {
+		t.Errorf("events %s\nwant   %s", got, want)
+	}
 }
 
 func elementBench(t *testing.T) *bench {
 	b := newBench(t)
 	b.environment = []string{"SLURM_ARRAY_TASK_ID=1", "SLURM_ARRAY_JOB_ID=12"}
 	return b
-}
-
-func wantEvents(t *testing.T, dir, want string) {
-	t.Helper()
-	if got := strings.Join(events(t, dir), ", "); got != want {
-		t.Errorf("events %s\nwant   %s", got, want)
-	}
 }
 
 func TestAnElementRunsItsUnits(t *testing.T) {
@@ -104,12 +86,7 @@ func TestAnElementRunsItsUnits(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, stderr)
 	}
 	wantEvents(t, dir, "started a, done a, started b, failed b, started c, done c")
-	m := must(os.ReadFile(filepath.Join(b.out, "manifests", "replay", "c.json")))
-	for _, want := range []string{`"job": "12_1"`, `"submitted": "2026-11-21T12:00:`, `"queue_seconds": `, `"attempt": 2`} {
-		if !strings.Contains(string(m), want) {
-			t.Errorf("the manifest lacks %s:\n%s", want, m)
-		}
-	}
+	want(t, "the manifest", read(filepath.Join(b.out, "manifests", "replay", "c.json")), `"job": "12_1"`, `"submitted": "2026-11-21T12:00:`, `"queue_seconds": `, `"attempt": 2`)
 
 	broken = false // it is requeued
 	if code, _, stderr := b.do("unit --element " + dir); code != exitFailed || !strings.Contains(stderr, "replay/a was done before") ||
@@ -145,7 +122,7 @@ func TestAnElementSeveralUnitsAtATime(t *testing.T) {
 }
 
 func TestAnElementRefuses(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name        string
 		change      func(*slurm.Batch)
 		environment []string
@@ -162,8 +139,7 @@ func TestAnElementRefuses(t *testing.T) {
 		{"no number", nil, []string{"SLURM_ARRAY_JOB_ID=12"}, exitUsage, `SPECEVAL_ELEMENT or SLURM_ARRAY_TASK_ID is ""`, ""},
 		{"no such element", nil, []string{"SLURM_ARRAY_TASK_ID=2"}, exitUsage, "want the number of one of the 2 elements", ""},
 		{"another format", func(batch *slurm.Batch) { batch.Format = 9 }, nil, exitFailed, "has format 9", ""},
-	}
-	for _, test := range tests {
+	} {
 		b := elementBench(t)
 		if test.environment != nil {
 			b.environment = test.environment

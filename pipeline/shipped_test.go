@@ -106,8 +106,8 @@ func TestShippedExperiment(t *testing.T) {
 // checkPage looks for the parts of a page of the whole experiment.
 func checkPage(t *testing.T, file string) {
 	t.Helper()
-	page := must(os.ReadFile(file))
-	want(t, file, string(page), "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<th scope="row">b=8</th>`, `data-f="The variance of HBN over that of Uniform, `,
+	page := read(file)
+	want(t, file, page, "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<th scope="row">b=8</th>`, `data-f="The variance of HBN over that of Uniform, `,
 		`<code>[4, 8]</code> <strong class="noise">changed</strong>`, `<section id="run">`)
 	if len(page) > 700_000 {
 		t.Errorf("%s has %d bytes", file, len(page))
@@ -131,11 +131,10 @@ func same(t *testing.T, a string, as map[string]string, b string, bs map[string]
 func TestOwnProfiles(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
-	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\n" +
-		"quiz,m,1,b,3,7\nquiz,m,0,a,7,7\nquiz,n,1,b,2,7\nquiz,n,0,a,5,7\n" +
-		"exam,m,0,x,0,50\nexam,m,1,y,25,50\nexam,m,2,z,49,50\n" +
-		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
-	write(mine, rows)
+	write(mine, "benchmark,model,task_index,task_id,pass_count,tested_k\n"+
+		"quiz,m,1,b,3,7\nquiz,m,0,a,7,7\nquiz,n,1,b,2,7\nquiz,n,0,a,5,7\n"+
+		"exam,m,0,x,0,50\nexam,m,1,y,25,50\nexam,m,2,z,49,50\n"+
+		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n")
 	out := filepath.Join(dir, "out")
 	own := []string{"--set", "corpus.profiles=" + mine}
 	_, _, planned := speceval(t, out, append([]string{"plan"}, own...)...)

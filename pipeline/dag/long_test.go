@@ -28,24 +28,14 @@ func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 	attempt := 0
 	l := long(t, func(_ context.Context, job *Job) error {
 		attempt++
-		dir, err := job.Scratch()
-		if err != nil {
-			return err
-		}
-		journal := filepath.Join(dir, "journal")
+		journal := filepath.Join(must(job.Scratch()), "journal")
 		if attempt == 1 {
-			if err := job.Write("generate/b/part-0", 1, text("zero")); err != nil {
-				return err
-			}
-			return errors.Join(os.WriteFile(journal, []byte("half"), 0o666), errBroken)
+			return errors.Join(job.Write("generate/b/part-0", 1, text("zero")), os.WriteFile(journal, []byte("half"), 0o666), errBroken)
 		}
-		if left, err := os.ReadFile(journal); err != nil || string(left) != "half" {
-			t.Errorf("the second attempt finds %q, %v", left, err)
+		if left := must(os.ReadFile(journal)); string(left) != "half" {
+			t.Errorf("the second attempt finds %q", left)
 		}
-		if err := job.Keep("generate/b/part-0", 1); err != nil {
-			return err
-		}
-		return job.Write("generate/b/part-1", 2, text("one"))
+		return errors.Join(job.Keep("generate/b/part-0", 1), job.Write("generate/b/part-1", 2, text("one")))
 	})
 	if _, err := l.try(Selection{}); !errors.Is(err, errBroken) {
 		t.Fatalf("first attempt: %v", err)
@@ -71,14 +61,8 @@ func TestScratchFoldersOfQuickUnits(t *testing.T) {
 		all.Go(func() {
 			job := &Job{dir: at, ref: Ref{Stage: "generate", Unit: fmt.Sprintf("b%d/m", i)}, made: Manifest{Key: "0123456789abcdef"}}
 			for range 500 {
-				dir, err := job.Scratch()
-				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, "journal"), nil, 0o666)
-				}
-				if err := errors.Join(err, job.sweepScratch()); err != nil {
-					t.Error(err)
-					return
-				}
+				ok(t, os.WriteFile(filepath.Join(must(job.Scratch()), "journal"), nil, 0o666))
+				ok(t, job.sweepScratch())
 			}
 		})
 	}
@@ -103,28 +87,20 @@ func TestScratchOfAnotherKeyIsNotSeen(t *testing.T) {
 
 func TestClearKeepsWhatItMovesAway(t *testing.T) {
 	l := long(t, func(_ context.Context, job *Job) error {
-		if err := job.Clear(func(name, path string) bool { return strings.HasSuffix(name, "part-0") }); err != nil {
-			return err
-		}
-		if err := job.Keep("generate/b/part-0", 1); err != nil {
-			return err
-		}
-		return job.Write("generate/b/part-1", 1, text("new"))
+		return errors.Join(job.Clear(func(name, path string) bool { return strings.HasSuffix(name, "part-0") }),
+			job.Keep("generate/b/part-0", 1), job.Write("generate/b/part-1", 1, text("new")))
 	})
-	l.put("generate/b/part-0", "zero")
-	l.put("generate/b/part-1", "one")
-	l.put("generate/b/part-7.x", "seven")
-	l.put("generate/other", "not the unit's folder")
-	l.put("generate/b/below/part-9", "not the unit's folder either")
+	for _, name := range []string{"b/part-0", "b/part-1", "b/part-7.x", "other", "b/below/part-9"} { // the last two are not in the unit's folder
+		l.put("generate/"+name, "old")
+	}
 	l.run(Selection{})
-	files := l.contents()
-	var moved []string
-	for name, content := range files {
+	files, moved := l.contents(), 0
+	for name := range files {
 		if strings.HasPrefix(name, "superseded/generate/b/part-") {
-			moved = append(moved, content)
+			moved++
 		}
 	}
-	if len(moved) != 2 || files["generate/b/part-0"] != "zero" || files["generate/b/part-1"] != "new" || files["generate/other"] == "" || files["generate/b/below/part-9"] == "" || files["generate/b/part-7.x"] != "" {
+	if moved != 2 || files["generate/b/part-0"] != "old" || files["generate/b/part-1"] != "new" || files["generate/other"] == "" || files["generate/b/below/part-9"] == "" || files["generate/b/part-7.x"] != "" {
 		t.Errorf("files %v", files)
 	}
 	if notes := l.scan().records[0].Last.Notes; len(notes) != 2 || !strings.Contains(notes[1], "it is kept as superseded/generate/b/part-7.") {
@@ -140,46 +116,31 @@ func TestDamagedOutputsDoNotComeBack(t *testing.T) {
 	always := func(string) bool { return true }
 	var damaged, restored bool
 	l := long(t, func(_ context.Context, job *Job) error {
-		if damaged = job.Damaged(output); damaged {
-			if err := job.SetAside(output); err != nil {
-				return err
-			}
-		}
-		if err := job.Clear(func(string, string) bool { return false }); err != nil {
-			return err
-		}
 		var err error
-		if restored, err = job.Restore(output, always); err != nil {
-			return err
+		if damaged = job.Damaged(output); damaged {
+			err = job.SetAside(output)
 		}
-		if err := job.Write(output, 1, text("good")); err != nil {
-			return err
-		}
-		return job.Write("generate/b/part-1", 1, text("other"))
+		err = errors.Join(err, job.Clear(func(string, string) bool { return false }))
+		restored = must(job.Restore(output, always))
+		return errors.Join(err, job.Write(output, 1, text("good")), job.Write("generate/b/part-1", 1, text("other")))
 	})
-	l.run(Selection{})
-	if damaged || restored {
-		t.Errorf("at first: damaged %t, restored %t", damaged, restored)
+	run := func(what string, selection Selection, isDamaged, isRestored bool) {
+		t.Helper()
+		if l.run(selection); damaged != isDamaged || restored != isRestored {
+			t.Errorf("%s: damaged %t, restored %t", what, damaged, restored)
+		}
 	}
+	run("at first", Selection{}, false, false)
 	l.put(output, "bad")
-	l.run(Selection{})
-	if !damaged || restored {
-		t.Errorf("damaged %t, restored %t", damaged, restored)
-	}
-	l.run(Selection{Force: true})
-	if damaged || !restored {
-		t.Errorf("forced: damaged %t, restored %t", damaged, restored)
-	}
+	run("bad", Selection{}, true, false)
+	run("forced", Selection{Force: true}, false, true)
 	for name, content := range l.contents() {
 		if strings.HasPrefix(name, "superseded/") && content == "good" {
 			l.put(name, "spoilt")
 		}
 	}
 	l.put(output, "bad again")
-	l.run(Selection{})
-	if !damaged || restored {
-		t.Errorf("spoilt since: damaged %t, restored %t", damaged, restored)
-	}
+	run("spoilt since", Selection{}, true, false)
 }
 
 func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
@@ -304,10 +265,7 @@ func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 			t.Errorf("%s: fresh is %v, want %v", what, got, fresh)
 		}
 	}
-	touch := func(path string, at time.Time) {
-		t.Helper()
-		ok(t, os.Chtimes(path, at, at))
-	}
+	touch := func(path string, at time.Time) { ok(t, os.Chtimes(path, at, at)) }
 	look("as it was made", true)
 	touch(path, info.ModTime().Add(time.Second))
 	look("another time, the same content", true)

@@ -12,14 +12,7 @@ import (
 
 // editedFiles are the names of files that were moved aside.
 func editedFiles(files map[string]string) []string {
-	var names []string
-	for name := range files {
-		if strings.Contains(name, editedMark) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return !strings.Contains(name, editedMark) })
 }
 
 // TestResumeAfterFailureAnywhere makes each unit in turn fail, by an error, by
@@ -31,10 +24,7 @@ func TestResumeAfterFailureAnywhere(t *testing.T) {
 		"error": func(*Unit, *Job) error { return errBroken },
 		"panic": func(*Unit, *Job) error { panic("broken") },
 		"after another output": func(u *Unit, job *Job) error {
-			if err := job.Write(u.Outputs[0], -1, text("half done")); err != nil {
-				return err
-			}
-			return errBroken
+			return errors.Join(job.Write(u.Outputs[0], -1, text("half done")), errBroken)
 		},
 	}
 	for way, fail := range ways {
