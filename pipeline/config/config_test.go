@@ -11,15 +11,11 @@ import (
 
 const shipped = "../../experiments.toml"
 
-func TestTheDefaultIsThePapers(t *testing.T) {
-	c := Default()
-	if r := c.Replay; len(r.IBNAlphas) != 23 || r.IBNAlphas[12] != 0.13 || r.Draws != 8192 || r.Replicates != 8 {
-		t.Errorf("replay is not the paper's: %+v", r)
-	}
-}
-
 func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
 	text := must(os.ReadFile(shipped))
+	if r := Default().Replay; len(r.IBNAlphas) != 23 || r.IBNAlphas[12] != 0.13 || r.Draws != 8192 || r.Replicates != 8 {
+		t.Errorf("replay is not the paper's: %+v", r)
+	}
 	for _, s := range Default().Settings() {
 		key := s.Key
 		last := key[strings.LastIndexByte(key, '.')+1:]
@@ -44,7 +40,7 @@ func TestOverrides(t *testing.T) {
 }
 
 func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
-	cases := map[string]string{
+	for set, want := range map[string]string{
 		"replay.draws":             `--set "replay.draws": must have the form key=value`,
 		"=3":                       `--set "=3": must have the form`,
 		"replay.draws=1":           "--set replay.draws = 1: must be an integer from 2 to",
@@ -57,8 +53,7 @@ func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
 		"replay=3":                 "--set replay = 3: must be a table",
 		"corpus.source=vlm":        "--set corpus.source = \"vlm\": must be one of",
 		"replay.draws=4\nseed=3":   `--set replay.draws = "4\nseed=3": must be an integer`,
-	}
-	for set, want := range cases {
+	} {
 		_, err := Load(shipped, []string{set})
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("--set %s: error %q, want one with %q", set, fmt.Sprint(err), want)
@@ -89,9 +84,9 @@ func TestMissingFileSaysWhatToDo(t *testing.T) {
 // Each testdata/*.bad.toml begins with the errors that it gives, a comment
 // line for each.
 func TestBadFiles(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.bad.toml")
-	if err != nil || len(paths) < 10 {
-		t.Fatalf("%d bad files, %v", len(paths), err)
+	paths := must(filepath.Glob("testdata/*.bad.toml"))
+	if len(paths) < 10 {
+		t.Errorf("%d bad files", len(paths))
 	}
 	for _, path := range paths {
 		text := must(os.ReadFile(path))
@@ -101,7 +96,7 @@ func TestBadFiles(t *testing.T) {
 				want = append(want, filepath.Base(path)+":"+strings.TrimSpace(fault))
 			}
 		}
-		_, err = Parse(text, filepath.Base(path), nil)
+		_, err := Parse(text, filepath.Base(path), nil)
 		if got := strings.Split(fmt.Sprint(err), "\n"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got\n\t%s\nwant\n\t%s", path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 		}

@@ -40,53 +40,39 @@ h = 5`
 	}
 }
 
-func setting(t *testing.T, c *Config, key string) Setting {
-	t.Helper()
+func setting(c *Config, key string) Setting {
 	all := c.Settings()
-	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
-	if i < 0 {
-		t.Fatalf("%s is not listed", key)
-	}
-	return all[i]
+	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })]
 }
 
-func TestSettingsAreListedWithWhatDiffers(t *testing.T) {
+func TestSettingsAreListedAsInTheFileWithWhatDiffers(t *testing.T) {
+	keys := []string{}
 	for _, s := range Default().Settings() {
-		if s.Default != "" || s.Value == "" {
+		if keys = append(keys, s.Key); s.Default != "" || s.Value == "" {
 			t.Errorf("the default %+v differs from itself, or is not there", s)
 		}
-	}
-	c := must(Parse([]byte("[replay]\ndraws = 16\n"), "x.toml", []string{"experiment.budgets=[4,8]"}))
-	if s := setting(t, c, "replay.draws"); s.Value != "16" || s.Default != "8192" {
-		t.Errorf("%+v", s)
-	}
-	if s := setting(t, c, "experiment.budgets"); s.Value != "[4, 8]" || s.Default != "[8, 16, 32, 64]" {
-		t.Errorf("%+v", s)
-	}
-	keys := []string{}
-	for _, s := range c.Settings() {
-		keys = append(keys, s.Key)
 	}
 	if !slices.IsSorted(keys) || len(keys) < 40 {
 		t.Errorf("%d keys: %q", len(keys), keys)
 	}
-}
-
-func TestListsOfTablesReadAsInTheFile(t *testing.T) {
-	s := setting(t, Default(), "model")
-	first, rest, _ := strings.Cut(s.Value, "\n")
+	file := "[replay]\ndraws = 16\n[[benchmark]]\nid = \"aime24\"\n[[benchmark]]\nid = \"mine\"\ntasks = \"mine.csv\"\n"
+	c := must(Parse([]byte(file), "x.toml", []string{"experiment.budgets=[4,8]"}))
+	for _, want := range []Setting{
+		{Key: "replay.draws", Value: "16", Default: "8192"}, {Key: "experiment.budgets", Value: "[4, 8]", Default: "[8, 16, 32, 64]"},
+		{Key: "benchmark", Value: "id = \"aime24\"\nid = \"mine\", tasks = \"mine.csv\"", Default: setting(Default(), "benchmark").Value},
+	} {
+		if got := setting(c, want.Key); got != want {
+			t.Errorf("listed is %+v, want %+v", got, want)
+		}
+	}
+	first, rest, _ := strings.Cut(setting(c, "model").Value, "\n")
 	if first != `id = "qwen2_5_3b", title = "Qwen2.5-3B", max_sequences = 256, path = "Qwen/Qwen2.5-3B-Instruct", served = "qwen2_5_3b"` || strings.Count(rest, "\n") != 4 {
-		t.Errorf("model is listed as\n%s", s.Value)
+		t.Errorf("model is listed as\n%s\n%s", first, rest)
 	}
-	if s := setting(t, Default(), "benchmark"); !strings.HasPrefix(s.Value, `"aime24", "aime25", `) {
+	if s := setting(Default(), "benchmark"); !strings.HasPrefix(s.Value, `"aime24", "aime25", `) {
 		t.Errorf("benchmark is listed as %s", s.Value)
 	}
-	c := must(Parse([]byte("[[benchmark]]\nid = \"aime24\"\n[[benchmark]]\nid = \"mine\"\ntasks = \"mine.csv\"\n"), "x.toml", nil))
-	if s := setting(t, c, "benchmark"); s.Value != "id = \"aime24\"\nid = \"mine\", tasks = \"mine.csv\"" {
-		t.Errorf("benchmark is listed as %s", s.Value)
-	}
-	// No result depends on where a file is.
-	if got := c.Slice("benchmark")["benchmark"]; got != `[{"ID":"aime24"},{"ID":"mine"}]` {
+	if got := c.Slice("benchmark")["benchmark"]; got != `[{"ID":"aime24"},{"ID":"mine"}]` { // no result depends on where a file is
 		t.Errorf("units read of benchmarks %s", got)
 	}
 }
@@ -113,10 +99,10 @@ cancel = "end {jobs} --token hush"
 			t.Errorf("%s tells a secret: %s", s.Key, s.Value)
 		}
 	}
-	if s := setting(t, c, "worker"); !strings.Contains(s.Value, "HF_TOKEN=…") || !strings.Contains(s.Value, "host:8000") {
+	if s := setting(c, "worker"); !strings.Contains(s.Value, "HF_TOKEN=…") || !strings.Contains(s.Value, "host:8000") {
 		t.Errorf("worker is listed as %s", s.Value)
 	}
-	if s := setting(t, c, "executor.status"); s.Value != `"list …"` {
+	if s := setting(c, "executor.status"); s.Value != `"list …"` {
 		t.Errorf("executor.status is listed as %s", s.Value)
 	}
 	if c.Workers[1].Environment[0] != "HF_TOKEN=hush" {

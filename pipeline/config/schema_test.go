@@ -88,18 +88,12 @@ func TestTheSchemaHasTheKeys(t *testing.T) {
 }
 
 // compiled is the schema, compiled by an independent library.
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	return must(jsonschema.NewCompiler().Compile(schemaFile))
-}
+func compiled() *jsonschema.Schema { return must(jsonschema.NewCompiler().Compile(schemaFile)) }
 
 // editorsView is a TOML text as an editor's checker sees it.
-func editorsView(t *testing.T, text string) any {
-	t.Helper()
+func editorsView(text string) any {
 	var tree map[string]any
-	if _, err := toml.Decode(text, &tree); err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
+	must(toml.Decode(text, &tree))
 	return plain(tree)
 }
 
@@ -153,7 +147,7 @@ var ofValue = regexp.MustCompile(`must be (an integer|a number|a list|one of|tru
 
 // TestTheSchemaAndTheReaderAgree sets every key to values that it may and may not have.
 func TestTheSchemaAndTheReaderAgree(t *testing.T) {
-	s := compiled(t)
+	s := compiled()
 	for key, rule := range rules(t) {
 		path, name := "", key
 		if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
@@ -163,15 +157,10 @@ func TestTheSchemaAndTheReaderAgree(t *testing.T) {
 			continue // a table
 		}
 		header := "[" + path + "]\n"
-		switch path {
-		case "model", "benchmark":
-			header = "[[" + path + "]]\nid = \"i\"\n"
-		case "worker":
-			header = "[[worker]]\nname = \"i\"\n"
-		}
-		if name == "id" || key == "worker.name" {
-			header, _, _ = strings.Cut(header, "\n")
-			header += "\n"
+		if own, list := map[string]string{"model": "id", "benchmark": "id", "worker": "name"}[path]; list {
+			if header = "[[" + path + "]]\n"; name != own {
+				header += own + " = \"i\"\n"
+			}
 		}
 		for _, value := range probes(rule) {
 			text := header + name + " = " + canonical(value)
@@ -182,7 +171,7 @@ func TestTheSchemaAndTheReaderAgree(t *testing.T) {
 			refused := slices.ContainsFunc(strings.Split(fmt.Sprint(err), "\n"), func(fault string) bool {
 				return strings.Contains(fault, "."+name) && ofValue.MatchString(fault)
 			})
-			if wrong := s.Validate(editorsView(t, text)); refused != (wrong != nil) {
+			if wrong := s.Validate(editorsView(text)); refused != (wrong != nil) {
 				t.Errorf("%q: the configuration says %v, %s says %v: change the rule of %s", text, err, schemaFile, wrong, key)
 				break
 			}
@@ -200,25 +189,22 @@ func TestTheSchemaAndTheReaderAgree(t *testing.T) {
 		"[[worker]]\nname = \"w\"\nlaunch = \"x\"\nweights = \"some\"": false,
 	} {
 		_, err := Parse([]byte(text), "made.toml", nil)
-		if passes := s.Validate(editorsView(t, text)) == nil; passes != good || (err == nil) != good {
+		if passes := s.Validate(editorsView(text)) == nil; passes != good || (err == nil) != good {
 			t.Errorf("%q: passes the schema: %v, is read: %v, want both %v", text, passes, err == nil, good)
 		}
 	}
 }
 
 func TestShippedFilesAreOfTheSchema(t *testing.T) {
-	s := compiled(t)
-	files, err := filepath.Glob("../../experiments*.toml")
-	if err != nil || len(files) < 5 {
-		t.Fatalf("%d files, %v", len(files), err)
+	s := compiled()
+	files := must(filepath.Glob("../../experiments*.toml"))
+	if len(files) < 5 {
+		t.Errorf("%d files", len(files))
 	}
 	for _, file := range files {
-		text := must(os.ReadFile(file))
-		if !strings.HasPrefix(string(text), "#:schema ./experiments.schema.json\n") {
-			t.Errorf("%s does not name its schema in its first line", file)
-		}
-		if err := s.Validate(editorsView(t, string(text))); err != nil {
-			t.Errorf("%s: %v", file, err)
+		text := string(must(os.ReadFile(file)))
+		if err := s.Validate(editorsView(text)); err != nil || !strings.HasPrefix(text, "#:schema ./experiments.schema.json\n") {
+			t.Errorf("%s: %v, or it does not name its schema in its first line", file, err)
 		}
 	}
 }
