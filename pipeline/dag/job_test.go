@@ -54,25 +54,18 @@ func TestWhatIsKept(t *testing.T) {
 }
 
 func TestJobRefusesWhatIsNotDeclared(t *testing.T) {
-	for name, test := range map[string]struct {
-		do   func(j *Job) error
-		want string
-	}{
-		"input":  {func(j *Job) error { _, err := j.Input("score/b.txt"); return err }, "none of the units that it needs writes"},
-		"output": {func(j *Job) error { return j.Write("replay/other.txt", -1, text("")) }, "which it does not declare"},
-		"output twice": {func(j *Job) error {
-			return errors.Join(j.Write("replay/x.txt", -1, text("1")), j.Write("replay/x.txt", -1, text("1")))
-		}, "writes replay/x.txt twice"},
-		"no output": {func(*Job) error { return nil }, "ended without writing replay/x.txt"},
-		"failing content": {func(j *Job) error {
-			return j.Write("replay/x.txt", -1, func(io.Writer) error { return errBroken })
-		}, "write replay/x.txt: broken"},
+	x := func(j *Job, w func(io.Writer) error) error { return j.Write("replay/x.txt", -1, w) }
+	for want, do := range map[string]func(j *Job) error{
+		"none of the units that it needs writes": func(j *Job) error { _, err := j.Input("score/b.txt"); return err },
+		"which it does not declare":              func(j *Job) error { return j.Write("replay/other.txt", -1, text("")) },
+		"writes replay/x.txt twice":              func(j *Job) error { return errors.Join(x(j, text("1")), x(j, text("1"))) },
+		"ended without writing replay/x.txt":     func(*Job) error { return nil },
+		"write replay/x.txt: broken":             func(j *Job) error { return x(j, func(io.Writer) error { return errBroken }) },
 	} {
 		l := crossing(t)
-		l.unit("replay/x").Run = func(_ context.Context, j *Job) error { return test.do(j) }
-		if _, err := l.try(Selection{}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %q", name, err, test.want)
-		}
+		l.unit("replay/x").Run = func(_ context.Context, j *Job) error { return do(j) }
+		_, err := l.try(Selection{})
+		says(t, err, want)
 	}
 }
 
@@ -132,14 +125,11 @@ func TestSingleUnitsMakeWhatARunMakes(t *testing.T) {
 		if m.Queue == nil || m.Job != "12_3" || m.Attempt != 2 {
 			t.Errorf("%s: its manifest says %+v of the job", name, m.Queue)
 		}
-		if _, fresh, err := l.single(name, m.Key); err != nil || !fresh {
-			t.Errorf("%s, again: fresh %v, %v", name, fresh, err)
-		}
+		_, fresh, err = l.single(name, m.Key)
+		same(t, name+" is fresh", fresh && err == nil, true)
 	}
 	wantUnits(t, "afterwards", l.run(Selection{}))
-	if got := l.contents(); !maps.Equal(got, whole.contents()) {
-		t.Errorf("files %v, of a run %v", got, whole.contents())
-	}
+	same(t, "files", l.contents(), whole.contents())
 }
 
 func TestASingleUnitThatHasChanged(t *testing.T) {
@@ -151,15 +141,11 @@ func TestASingleUnitThatHasChanged(t *testing.T) {
 	if _, _, err := l.single("replay/x", key); !errors.As(err, &changed) {
 		t.Errorf("got %v, want a *ChangedKeyError", err)
 	}
-	if _, _, err := l.single("replay/nobody", key); err == nil || !strings.Contains(err.Error(), "no unit replay/nobody") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := l.scan().Find("replay", key[:12]); err == nil || !strings.Contains(err.Error(), "no unit of replay has the key") {
-		t.Errorf("got %v", err)
-	}
-	if ref, err := l.scan().Find("replay", l.keyOf("replay/x")[:8]); err != nil || ref.Unit != "x" {
-		t.Errorf("found %v, %v", ref, err)
-	}
+	_, _, err := l.single("replay/nobody", key)
+	says(t, err, "no unit replay/nobody")
+	_, err = l.scan().Find("replay", key[:12])
+	says(t, err, "no unit of replay has the key")
+	same(t, "found", must(l.scan().Find("replay", l.keyOf("replay/x")[:8])).Unit, "x")
 }
 
 // TestOneProcessAtAScratchFolder has two jobs of one unit, as when a scheduler
@@ -172,23 +158,14 @@ func TestOneProcessAtAScratchFolder(t *testing.T) {
 	first, second := job(), job()
 	dir := must(first.Scratch())
 	ok(t, os.WriteFile(filepath.Join(dir, "journal"), nil, 0o666))
-	if _, err := second.Scratch(); err == nil || !strings.Contains(err.Error(), "another process is at work on unit generate/b/m") {
-		t.Errorf("the second got %v", err)
-	}
-	if _, err := first.Scratch(); err != nil {
-		t.Errorf("the first, again: %v", err)
-	}
+	_, err := second.Scratch()
+	says(t, err, "another process is at work on unit generate/b/m")
+	same(t, "the first, again", must(first.Scratch()), dir)
 	first.letGo() // it dies
-	if again, err := second.Scratch(); err != nil || again != dir {
-		t.Errorf("then the second got %s, %v", again, err)
-	}
+	same(t, "then the second", must(second.Scratch()), dir)
 	ok(t, second.sweepScratch())
-	if left, _ := os.ReadDir(at); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
-	if _, err := first.Scratch(); err != nil {
-		t.Errorf("after all that: %v", err)
-	}
+	same(t, "left", len(must(os.ReadDir(at))), 0)
+	must(first.Scratch())
 }
 
 func TestHalfWrittenFilesOfOthersStay(t *testing.T) {
@@ -197,9 +174,7 @@ func TestHalfWrittenFilesOfOthersStay(t *testing.T) {
 	r := l.runner()
 	r.Shared = true
 	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
-	if _, there := l.contents()["replay/x.txt.77.partial"]; !there {
-		t.Error("the file is gone")
-	}
+	l.get("replay/x.txt.77.partial") // is there
 	l.unit("replay/x").Config = map[string]string{"k": "2"}
 	l.run(Selection{})
 	if _, there := l.contents()["replay/x.txt.77.partial"]; there {
@@ -212,9 +187,7 @@ func TestStatedCostsCountUntilAUnitHasRun(t *testing.T) {
 	for _, name := range []string{"replay/x", "replay/y"} {
 		l.unit(name).Cost = 30
 	}
-	if e := l.plan(Selection{}).Estimate(1); e.Seconds != 60 || e.Stated != 2 || e.Unknown != 4 {
-		t.Errorf("before any run: %+v", e)
-	}
+	same(t, "before any run", l.plan(Selection{}).Estimate(1), Estimate{Seconds: 60, Stated: 2, Unknown: 4})
 	seconds := make(map[string]float64)
 	r := l.runner()
 	r.Executor = watching{pool(1), func(task Task) { seconds[task.Ref.String()] = task.Seconds }}
@@ -226,9 +199,7 @@ func TestStatedCostsCountUntilAUnitHasRun(t *testing.T) {
 		t.Errorf("after a run: %+v", e)
 	}
 	l.unit("replay/y").Config = map[string]string{"replay.draws": "9"}
-	if e := l.plan(Selection{Stages: []string{"replay"}}).Estimate(1); e.Seconds != 30 || e.Stated != 1 {
-		t.Errorf("with another configuration: %+v", e)
-	}
+	same(t, "with another configuration", l.plan(Selection{Stages: []string{"replay"}}).Estimate(1), Estimate{Seconds: 30, Stated: 1})
 }
 
 // TestCostsAreScaledByWhatUnitsTookHere has a unit that took three times its cost.
@@ -269,9 +240,7 @@ func TestAManifestOfBeforeIsNotDone(t *testing.T) {
 		}}
 		plan := l.plan(selection)
 		ok(t, r.Run(t.Context(), nil, plan))
-		if selection.Force != (redo == 6) {
-			t.Errorf("%s: %d of %d units are to be done again though fresh", name, redo, plan.Units())
-		}
+		same(t, name+": all are to be done again though fresh", redo == 6, selection.Force)
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,10 +83,7 @@ func TestKeyMovesWithEachPart(t *testing.T) {
 // TestKeyIsPinned fails when keys come out differently: then keyFormat must be
 // raised, and everything that users have stored becomes stale.
 func TestKeyIsPinned(t *testing.T) {
-	const want = "2f39e31d75e99329916b737a42fa19a379a7e57278457209dc9b3e123f5b1e4f"
-	if got := partsAfter(nil).Key(); got != want {
-		t.Errorf("key %s, want %s", got, want)
-	}
+	same(t, "key", partsAfter(nil).Key(), "2f39e31d75e99329916b737a42fa19a379a7e57278457209dc9b3e123f5b1e4f")
 }
 
 func nothing(context.Context, *Job) error { return nil }
@@ -113,9 +108,8 @@ func TestNewNamesAFault(t *testing.T) {
 		{"output unclean", one(u("a", "x//y")), "is not a plain relative path"},
 		{"unknown need", one(u("a", "x", Ref{"s", "b"})), "needs s/b, which does not exist"},
 	} {
-		if _, err := New(test.stages); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
-		}
+		_, err := New(test.stages)
+		says(t, err, test.want)
 	}
 }
 
@@ -127,9 +121,7 @@ func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
 	for i := range g.nodes {
 		got = append(got, g.nodes[i].unit.ID)
 	}
-	if want := []string{"first", "mid", "last", "free"}; !slices.Equal(got, want) {
-		t.Errorf("order %v, want %v", got, want)
-	}
+	same(t, "order", got, []string{"first", "mid", "last", "free"})
 }
 
 // runAndDie runs the lab in dir and kills this process, without any chance to
@@ -163,8 +155,6 @@ func TestKilled(t *testing.T) {
 		}
 		l := crossingIn(t, dir)
 		wantUnits(t, "after the kill at "+victim, l.run(Selection{}), order[i:]...)
-		if got := l.contents(); !maps.Equal(got, whole.contents()) {
-			t.Errorf("killed at %s: files %v, in one go %v", victim, got, whole.contents())
-		}
+		same(t, "killed at "+victim+": files", l.contents(), whole.contents())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -222,6 +223,24 @@ func must[T any](result T, err error) T {
 		panic(err)
 	}
 	return result
+}
+
+// same fails unless there is what is wanted.
+func same[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// says fails unless an error has every part.
+func says(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q", err, part)
+		}
+	}
 }
 
 // ok ends a test at an error.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -54,19 +53,13 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	}
 
 	_, err := Acquire(dir, "me")
-	if err == nil || !strings.Contains(err.Error(), "pid 1234 on alpha: speceval run replay") || !strings.Contains(err.Error(), "--out") {
-		t.Errorf("error %v does not say who holds the lock and what to do", err)
-	}
+	says(t, err, "pid 1234 on alpha: speceval run replay", "--out")
 
 	// However the holder ends, the lock goes with it.
-	if holder := Holder(dir); holder != "pid 1234 on alpha: speceval run replay" {
-		t.Errorf("the holder is %q", holder)
-	}
+	same(t, "the holder", Holder(dir), "pid 1234 on alpha: speceval run replay")
 	cmd.Process.Kill()
 	cmd.Wait()
-	if holder := Holder(dir); holder != "" {
-		t.Errorf("%q is dead, and yet the holder", holder)
-	}
+	same(t, "the holder, dead", Holder(dir), "")
 	lock, err := Acquire(dir, "me")
 	if err != nil {
 		t.Fatalf("the lock outlived its process: %v", err)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,9 +43,7 @@ func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 	if _, err := os.Stat(l.file("scratch")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the scratch folder is still there: %v", err)
 	}
-	if again := l.plan(Selection{}); again.Units() != 0 {
-		t.Errorf("the unit is not fresh: %v", planned(again))
-	}
+	wantUnits(t, "again", l.run(Selection{}))
 	if m := l.scan().records[0].Last; m.Outputs[0].Rows != 1 || m.Outputs[0].Bytes != 4 || m.Outputs[1].Rows != 2 {
 		t.Errorf("outputs %+v", m.Outputs)
 	}
@@ -156,9 +153,7 @@ func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
 	l.run(force)
 	l.unit("generate/b/m").Config = map[string]string{"k": "4"}
 	l.run(Selection{})
-	if want := []bool{false, true, false, false}; !slices.Equal(redo, want) {
-		t.Errorf("redo %v, want %v", redo, want)
-	}
+	same(t, "redo", redo, []bool{false, true, false, false})
 }
 
 func TestADrainedUnitIsInterruptedNotFailed(t *testing.T) {
@@ -203,12 +198,8 @@ func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
 	if want := (Progress{Done: 39, Total: 40, What: "rollouts"}); events != 42 || last != want { // and the start and the end
 		t.Errorf("%d events, the last progress %+v", events, last)
 	}
-	if got := l.scan().records[0].Last.Provenance; got != "simulated" {
-		t.Errorf("provenance %q", got)
-	}
-	if again := l.plan(Selection{}); again.Units() != 0 {
-		t.Errorf("the unit is not fresh: %v", planned(again))
-	}
+	same(t, "provenance", l.scan().records[0].Last.Provenance, "simulated")
+	wantUnits(t, "again", l.run(Selection{}))
 }
 
 func TestExpectSumsTheUnitsToRun(t *testing.T) {
@@ -224,27 +215,17 @@ func TestExpectSumsTheUnitsToRun(t *testing.T) {
 	l.add("generate", "b", nil)
 	l.unit("generate/a").Expect = []Quantity{{"requests", 3}, {"tokens", 10}}
 	l.unit("generate/b").Expect = []Quantity{{"requests", 4}, {"GPU-hours", 0.5}}
-	got := l.plan(Selection{}).Stages[0].Expect()
-	want := []Quantity{{"requests", 7}, {"tokens", 10}, {"GPU-hours", 0.5}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	same(t, "expected", l.plan(Selection{}).Stages[0].Expect(), []Quantity{{"requests", 7}, {"tokens", 10}, {"GPU-hours", 0.5}})
 	l.try(Selection{})
-	if got := l.plan(Selection{}).Stages[0].Expect(); math.Round(got[0].Amount) != 1+4 {
-		t.Errorf("of three requests two are answered, and yet %v", got)
-	}
+	same(t, "requests where two of three are answered", math.Round(l.plan(Selection{}).Stages[0].Expect()[0].Amount), 1+4)
 	notes := must(filepath.Glob(filepath.Join(l.dir, scratchDir, "generate", "a", "*", progressFile)))
 	for damage, want := range map[string]float64{`{"done": 9, "total": 3}`: 4, `{"done": 9, "tot`: 3 + 4} {
 		ok(t, os.WriteFile(notes[0], []byte(damage), 0o666))
-		if got := l.plan(Selection{}).Stages[0].Expect(); got[0].Amount != want {
-			t.Errorf("%s: %v, want %v requests", damage, got, want)
-		}
+		same(t, damage, l.plan(Selection{}).Stages[0].Expect()[0].Amount, want)
 	}
 	broken = false
 	l.run(Selection{})
-	if got := l.plan(Selection{}).Stages[0].Expect(); got != nil {
-		t.Errorf("nothing runs, and yet %v", got)
-	}
+	same(t, "expected where nothing runs", l.plan(Selection{}).Stages[0].Expect(), nil)
 	l.unit("generate/a").Config = map[string]string{"tasks": "three"}
 	if r := l.plan(Selection{}).Stages[0].Run[0]; r.Last.WallSeconds <= 0 || r.Seconds != 3*r.Last.WallSeconds {
 		t.Errorf("three requests are expected to take %v s, where one took %v s", r.Seconds, r.Last.WallSeconds)
@@ -261,9 +242,7 @@ func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 	info := must(os.Stat(path))
 	look := func(what string, fresh bool) {
 		t.Helper()
-		if got := l.plan(Selection{}).Units() == 0; got != fresh {
-			t.Errorf("%s: fresh is %v, want %v", what, got, fresh)
-		}
+		same(t, what+": fresh", l.plan(Selection{}).Units() == 0, fresh)
 	}
 	touch := func(path string, at time.Time) { ok(t, os.Chtimes(path, at, at)) }
 	look("as it was made", true)

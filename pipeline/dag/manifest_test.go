@@ -56,9 +56,7 @@ func TestAClockThatGoesBack(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	wantUnits(t, "stale", l.run(Selection{}))
-	if e := l.plan(Selection{Force: true}).Estimate(1); e.Seconds != 0 || e.Unknown != 0 {
-		t.Errorf("estimate %+v", e)
-	}
+	same(t, "estimate", l.plan(Selection{Force: true}).Estimate(1), Estimate{})
 }
 
 func TestCPUTimeIsTheUnitsOwn(t *testing.T) {
@@ -145,9 +143,7 @@ func TestStaleRecordsAreThoseThatARunWouldMake(t *testing.T) {
 	}
 
 	l.remove("score/b.txt")
-	if y := l.records()["replay/y"]; y.Key != "" {
-		t.Errorf("replay/y has the key %s without its input", y.Key)
-	}
+	same(t, "the key without its input", l.records()["replay/y"].Key, "")
 }
 
 func TestKindsOfUnits(t *testing.T) {

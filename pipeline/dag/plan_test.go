@@ -56,9 +56,7 @@ func TestReasons(t *testing.T) {
 			want := slices.Sorted(maps.Keys(test.want))
 			got := planned(l.plan(Selection{}))
 			for _, name := range want {
-				if why := strings.ReplaceAll(got[name], l.dir, "DIR"); why != test.want[name] {
-					t.Errorf("%s is planned because %q,\nwant %q", name, why, test.want[name])
-				}
+				same(t, name+" is planned", strings.ReplaceAll(got[name], l.dir, "DIR"), test.want[name])
 			}
 			wantUnits(t, "planned", slices.Collect(maps.Keys(got)), want...)
 			wantUnits(t, "run", l.run(Selection{}), want...)
@@ -104,26 +102,20 @@ func TestWrongSelections(t *testing.T) {
 
 func TestMissingUpstreamSaysWhatToRun(t *testing.T) {
 	for _, wreck := range []func(l *lab){
-		func(l *lab) { l.remove("score/b.txt") },
-		func(l *lab) { l.remove("manifests/score/b.json") },
-		func(l *lab) { l.put("manifests/score/b.json", "?") },
+		func(l *lab) { l.remove("score/b.txt") }, func(l *lab) { l.remove("manifests/score/b.json") }, func(l *lab) { l.put("manifests/score/b.json", "?") },
 	} {
 		l := crossing(t)
 		l.run(Selection{})
 		wreck(l)
 		_, err := l.scan().Plan(Selection{Stages: []string{"replay"}})
-		if err == nil || !strings.Contains(err.Error(), "speceval run score") {
-			t.Errorf("error %v does not say to run score first", err)
-		}
+		says(t, err, "speceval run score")
 	}
 }
 
 func TestAlteredUpstreamIsNamed(t *testing.T) {
 	l := crossing(t)
 	l.run(Selection{})
-	if w := l.plan(Selection{Stages: []string{"report"}, Force: true}).Warnings; len(w) > 0 {
-		t.Errorf("warnings %q about files that were not altered", w)
-	}
+	same(t, "warnings about files that were not altered", l.plan(Selection{Stages: []string{"report"}, Force: true}).Warnings, nil)
 	l.put("score/b.txt", "something else")
 	for _, stages := range [][]string{{"replay"}, {"report"}} { // at any distance
 		p := l.plan(Selection{Stages: stages, Force: true})
@@ -138,12 +130,8 @@ func TestAlteredUpstreamIsNamed(t *testing.T) {
 			noted++
 		}
 	}
-	if noted != 2 {
-		t.Errorf("%d manifests say that their units are made from it, want 2", noted)
-	}
-	if w := l.plan(Selection{}).Warnings; len(w) > 0 {
-		t.Errorf("warnings %q where it is made anew", w)
-	}
+	same(t, "manifests that say so", noted, 2)
+	same(t, "warnings where it is made anew", l.plan(Selection{}).Warnings, nil)
 }
 
 func TestStaleUpstreamIsUsedWithAWarning(t *testing.T) {
@@ -154,9 +142,7 @@ func TestStaleUpstreamIsUsedWithAWarning(t *testing.T) {
 
 	p := l.plan(Selection{Stages: []string{"replay"}})
 	wantUnits(t, "planned", slices.Collect(maps.Keys(planned(p))), "replay/y")
-	if len(p.Warnings) != 1 || p.Warnings[0] != "score is stale (1 unit: score.k 3 → 4); replay uses its stored outputs" {
-		t.Errorf("warnings %q", p.Warnings)
-	}
+	same(t, "warnings", p.Warnings, []string{"score is stale (1 unit: score.k 3 → 4); replay uses its stored outputs"})
 	wantUnits(t, "run", l.run(Selection{Stages: []string{"replay"}}), "replay/y")
 
 	// The report is stale now, for replay's new bytes and for score's staleness.
@@ -168,9 +154,7 @@ func TestStaleUpstreamIsUsedWithAWarning(t *testing.T) {
 
 func TestEstimateComesFromEarlierManifests(t *testing.T) {
 	l := crossing(t)
-	if e := l.plan(Selection{}).Estimate(2); e.Seconds != 0 || e.Unknown != 6 {
-		t.Errorf("before any run: %+v, want 6 unknown", e)
-	}
+	same(t, "before any run", l.plan(Selection{}).Estimate(2), Estimate{Unknown: 6})
 	l.run(Selection{})
 	for unit, seconds := range map[string]float64{"replay/x": 10, "replay/y": 20, "replay/z": 30, "report/all": 1} {
 		m := must(readManifest(l.dir, refOf(unit)))
@@ -179,10 +163,6 @@ func TestEstimateComesFromEarlierManifests(t *testing.T) {
 	}
 	l.remove("manifests/replay/z.json") // counts as the mean of x and y
 	p := l.plan(Selection{Stages: []string{"replay"}, Force: true})
-	if e := p.Estimate(1); e.Seconds != 45 || e.Unknown != 0 {
-		t.Errorf("one worker: %+v, want 45 s", e)
-	}
-	if e := p.Estimate(100); e.Seconds != 15 {
-		t.Errorf("100 workers for 3 units: %+v, want 15 s", e)
-	}
+	same(t, "one worker", p.Estimate(1), Estimate{Seconds: 45})
+	same(t, "100 workers for 3 units", p.Estimate(100), Estimate{Seconds: 15})
 }

@@ -119,13 +119,9 @@ func TestExplainCountsWhatIsAlike(t *testing.T) {
 		{Kind: InputRemade, Subject: "b"},
 	}
 	const full = "replay.draws 64 → 8192; 2 inputs will be remade; input c changed (sha256 11111111… → 22222222…)"
-	if got := Explain(reasons); got != full {
-		t.Errorf("Explain gives %q, want %q", got, full)
-	}
+	same(t, "Explain", Explain(reasons), full)
 	const brief = "replay.draws 64 → 8192, inputs will be remade, inputs changed"
-	if got := Brief(reasons); got != brief {
-		t.Errorf("Brief gives %q, want %q", got, brief)
-	}
+	same(t, "Brief", Brief(reasons), brief)
 	long := Reason{Config, "k", "1", strings.Repeat("1,", 30)}
 	if got, want := long.Brief(), "k 1 → "+long.New[:47]+"…"; got != want || !strings.HasSuffix(long.String(), long.New) {
 		t.Errorf("Brief gives %q of %q, want %q", got, long, want)

@@ -51,9 +51,7 @@ func TestResumeAfterFailureAnywhere(t *testing.T) {
 			if aside := editedFiles(got); way == "after another output" {
 				delete(got, aside[0]) // no manifest vouched for these bytes, so they were kept
 			}
-			if !maps.Equal(got, whole.contents()) {
-				t.Errorf("%s at %s: other files than in one go: %v", way, victim, got)
-			}
+			same(t, way+" at "+victim+": files", got, whole.contents())
 		}
 	}
 }
@@ -134,9 +132,7 @@ func TestInterruptedRuns(t *testing.T) {
 			t.Errorf("%+v: error %v", test, err)
 		}
 		l.hook = nil
-		if left := l.run(Selection{}); len(left) != test.left {
-			t.Errorf("%+v: left are %v", test, left)
-		}
+		same(t, fmt.Sprintf("%+v: left", test), len(l.run(Selection{})), test.left)
 	}
 }
 
@@ -162,8 +158,6 @@ func TestOnlyAManifestMeansDone(t *testing.T) {
 		}
 		r := l.runner()
 		r.Executor = careless{test.lies}
-		if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		says(t, r.Run(t.Context(), nil, l.plan(Selection{})), want)
 	}
 }

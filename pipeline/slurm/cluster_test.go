@@ -95,9 +95,7 @@ func TestAccountsAreAskedOnlyWhereTheQueueForgot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if asked != 2 {
-		t.Errorf("asked %d times, want twice: the queue has the first job", asked)
-	}
+	same(t, "times asked: the queue has the first job", asked, 2)
 }
 
 // TestTheClusterOfAJob has arguments and environments choose clusters, and every command
@@ -115,9 +113,7 @@ func TestTheClusterOfAJob(t *testing.T) {
 	} {
 		s, l, _ := strings.Cut(test.environment, " ")
 		variables := map[string]string{"SBATCH_CLUSTERS": s, "SLURM_CLUSTERS": l}
-		if got := clusters(test.arguments, func(name string) string { return variables[name] }); got != test.want {
-			t.Errorf("%q, %q: %q, want %q", test.arguments, test.environment, got, test.want)
-		}
+		same(t, fmt.Sprintf("%q, %q", test.arguments, test.environment), clusters(test.arguments, func(name string) string { return variables[name] }), test.want)
 	}
 	l := newLab(t)
 	l.settings.Resources["s"] = Resources{config.Resources{CPUs: 1, Arguments: []string{"-Mcpu,lab"}}, 1, "cpu,lab"}

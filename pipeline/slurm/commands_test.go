@@ -107,10 +107,8 @@ func TestJobsOfCommands(t *testing.T) {
 				test.change(&l.settings)
 			}
 			got := l.execute(t.Context(), tasks)
-			for unit, err := range got {
-				if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
-					t.Errorf("%s ended with %v, want %q", unit, err, test.err)
-				}
+			for _, err := range got {
+				says(t, err, test.err)
 			}
 			if jobs, _ := os.ReadDir(filepath.Join(dir, "jobs")); len(got) != 6 || len(jobs) != test.jobs {
 				t.Errorf("%d units, %d jobs, want %d", len(got), len(jobs), test.jobs)
@@ -130,9 +128,8 @@ func TestJobsOfCommandsAtATime(t *testing.T) {
 		l, dir, tasks := engineLab(t, manifests, 6)
 		l.settings.Throttle = throttle
 		l.wantDone(l.execute(t.Context(), tasks), 6)
-		if _, err := os.Stat(filepath.Join(dir, "together")); (err == nil) != want {
-			t.Errorf("throttle = %d: jobs wait together: %v", throttle, err == nil)
-		}
+		_, err := os.Stat(filepath.Join(dir, "together"))
+		same(t, "jobs wait together", err == nil, want)
 	}
 }
 
@@ -162,28 +159,20 @@ func TestAnInterruptedEngine(t *testing.T) {
 		if jobs, _ := os.ReadDir(filepath.Join(dir, "jobs")); len(jobs) != 1 || strings.HasPrefix(string(state), "CANCELLED") != twice {
 			t.Errorf("interrupted twice: %v: %d jobs, the state %q", twice, len(jobs), state)
 		}
-		if err := l.place(); (err == nil) != twice {
-			t.Errorf("interrupted twice: %v: the next run is told %v", twice, err)
-		}
+		same(t, "the next run may begin", l.place() == nil, twice)
 	}
 }
 
 func TestCommandsThatCannotRun(t *testing.T) {
-	for _, test := range []struct {
-		commands [3]string
-		want     string
-	}{
-		{[3]string{"no-such-program {command}", "true", "true {jobs}"}, "executor.submit cannot be run: no-such-program is not there"},
-		{[3]string{"true {command}", "if true", "true {jobs}"}, "executor.status cannot be run: bash: exit status 2"},
-		{[3]string{"A=b true {command}", "for i in 1; do :; done", "true '{jobs}"}, "executor.cancel cannot be run"},
+	for _, test := range []struct{ submit, status, cancel, want string }{
+		{"no-such-program {command}", "true", "true {jobs}", "executor.submit cannot be run: no-such-program is not there"},
+		{"true {command}", "if true", "true {jobs}", "executor.status cannot be run: bash: exit status 2"},
+		{"A=b true {command}", "for i in 1; do :; done", "true '{jobs}", "executor.cancel cannot be run"},
 	} {
 		l := newLab(t)
 		l.settings.Run, l.settings.Kind = Run(os.Environ(), time.Minute), config.ExecutorCommand
-		l.settings.Submit, l.settings.Status, l.settings.Cancel = test.commands[0], test.commands[1], test.commands[2]
-		var refused *RefusedError
-		if _, err := Attach(t.Context(), l.settings, "s"); !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("got %v, want %s", err, test.want)
-		}
+		l.settings.Submit, l.settings.Status, l.settings.Cancel = test.submit, test.status, test.cancel
+		l.refuses(test.want)
 	}
 }
 
@@ -199,17 +188,13 @@ func TestCommandsThatHang(t *testing.T) {
 		ended <- err
 	}()
 	_, err := Run(os.Environ(), 50*time.Millisecond)(t.Context(), "bash", "-c", "exec 3>"+pipe+"; sleep 600 & wait")
-	if err == nil || err.Error() != "bash: it has not ended after 50ms" {
-		t.Errorf("a command that hangs: %v", err)
-	}
+	says(t, err, "bash: it has not ended after 50ms")
 	if file, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // it ended before it had the pipe
 		file.Close()
 	}
 	select {
 	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
+		same(t, "the end of its child", err, nil)
 	case <-time.After(time.Minute):
 		t.Error("its child goes on")
 	}

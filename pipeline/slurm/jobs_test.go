@@ -38,12 +38,8 @@ func TestUnitsRunAsArrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `exec /bin/speceval --out 'o'\''k' unit --element ` + l.jobs[0].dir + "\n"; !strings.HasSuffix(string(text), want) {
-		t.Errorf("script:\n%swant it to end %s", text, want)
-	}
-	if strings.Contains(string(text), "GOMAXPROCS") {
-		t.Errorf("script:\n%s\nit has the node for itself", text)
-	}
+	same(t, "the end of the script", strings.HasSuffix(string(text), `exec /bin/speceval --out 'o'\''k' unit --element `+l.jobs[0].dir+"\n"), true)
+	same(t, "a bound where it has the node for itself", strings.Contains(string(text), "GOMAXPROCS"), false)
 	for _, j := range l.jobs {
 		if b, err := ReadBatch(j.dir); err != nil || !b.Ended || b.Job != j.id {
 			t.Errorf("afterwards the batch is %+v, %v", b, err)
@@ -95,12 +91,8 @@ func TestHowElementsEnd(t *testing.T) {
 				return completes(r)
 			}
 			err := l.execute(t.Context(), l.tasks(1))["u0"]
-			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
-				t.Errorf("ended with %v, want %q", err, test.err)
-			}
-			if len(l.jobs) != test.attempts {
-				t.Errorf("%d attempts, want %d", len(l.jobs), test.attempts)
-			}
+			says(t, err, test.err)
+			same(t, "attempts", len(l.jobs), test.attempts)
 			if last := l.jobs[len(l.jobs)-1]; test.words != "" && !slices.Contains(last.words, test.words) {
 				t.Errorf("the last attempt was %v, want %s", last.words, test.words)
 			}
@@ -138,9 +130,7 @@ func TestOneBadUnitOfMany(t *testing.T) {
 	}
 	got := l.execute(t.Context(), l.tasks(12))
 	for unit, err := range got {
-		if (err != nil) != (unit == "u1") {
-			t.Errorf("%s ended with %v", unit, err)
-		}
+		same(t, unit+" has failed", err != nil, unit == "u1")
 	}
 	tried := make(map[string]int)
 	for _, j := range l.jobs {
@@ -190,9 +180,7 @@ func TestFilesComeLate(t *testing.T) {
 	looks := 0
 	task.Done = func() (bool, error) { looks++; return looks > 20, nil }
 	l.wantDone(l.through(t.Context(), nil, l.attached(t.Context()), []dag.Task{task}), 1)
-	if len(l.jobs) != 1 {
-		t.Errorf("%d jobs, want 1", len(l.jobs))
-	}
+	same(t, "jobs", len(l.jobs), 1)
 }
 
 func TestSomeStagesRunHere(t *testing.T) {
@@ -259,9 +247,7 @@ func TestUnitsToDoAgainAreApart(t *testing.T) {
 	l.wantDone(l.execute(t.Context(), tasks), 4)
 	for _, j := range l.jobs {
 		for _, m := range slices.Concat(j.batch.Elements...) {
-			if j.batch.Redo != (m.Unit == "u1") {
-				t.Errorf("%s is in a batch that does fresh units again: %v", m.Unit, j.batch.Redo)
-			}
+			same(t, m.Unit+" is in a batch that does fresh units again", j.batch.Redo, m.Unit == "u1")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -275,6 +276,15 @@ func (l *lab) attached(ctx context.Context) *Jobs {
 	return x
 }
 
+// refuses fails unless the configuration is refused, by an error with a part.
+func (l *lab) refuses(part string) {
+	l.t.Helper()
+	_, err := Attach(l.t.Context(), l.settings, "s")
+	says(l.t, err, part)
+	var refused *RefusedError
+	same(l.t, "is a refusal", errors.As(err, &refused), true)
+}
+
 // patient is a clock that does not go on while tasks are handed to an executor.
 type patient struct {
 	clock.Wall
@@ -327,12 +337,24 @@ func (l *lab) through(ctx context.Context, drain <-chan struct{}, x dag.Executor
 // wantDone fails the test unless all units of n are done.
 func (l *lab) wantDone(got map[string]error, n int) {
 	l.t.Helper()
-	if len(got) != n {
-		l.t.Errorf("%d results, want %d", len(got), n)
-	}
+	same(l.t, "results", len(got), n)
 	for unit, err := range got {
-		if err != nil {
-			l.t.Errorf("%s: %v", unit, err)
-		}
+		same(l.t, unit, err, nil)
+	}
+}
+
+// same fails unless there is what is wanted.
+func same[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// says fails unless an error has a part, or is none where there is none to have.
+func says(t testing.TB, err error, part string) {
+	t.Helper()
+	if (err != nil) != (part != "") || err != nil && !strings.Contains(err.Error(), part) {
+		t.Errorf("error %v, want %q", err, part)
 	}
 }

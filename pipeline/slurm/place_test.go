@@ -44,9 +44,7 @@ func TestLocal(t *testing.T) {
 				t.Errorf("%d workers: unit %d ended with %v", workers, i, err)
 			}
 		}
-		if most != want {
-			t.Errorf("%d workers: at most %d units at a time", workers, most)
-		}
+		same(t, fmt.Sprint("units at a time of ", workers), most, want)
 	}
 }
 
@@ -89,9 +87,7 @@ func TestPack(t *testing.T) {
 				t.Errorf("an element of %d units, %v s, want about %d", n, load, wanted)
 			}
 		}
-		if len(seen) != len(pieces) {
-			t.Errorf("%d of %d units are packed", len(seen), len(pieces))
-		}
+		same(t, "units that are packed", len(seen), len(pieces))
 		if float64(together) > sum/wanted+3 {
 			t.Errorf("%d elements for %v s", together, sum)
 		}
@@ -103,8 +99,6 @@ func TestTimeLimits(t *testing.T) {
 	for _, test := range []struct{ configured, workers, longest, want int }{
 		{0, 1, 0, 0}, {60, 1, 0, 280}, {60, 2, 0, 240}, {600, 1, 0, 600}, {60, 1, 90, 90},
 	} {
-		if got := minutesOf(long, test.configured, test.workers, test.longest); got != test.want {
-			t.Errorf("configured %d, %d at a time: %d minutes, want %d", test.configured, test.workers, got, test.want)
-		}
+		same(t, fmt.Sprintf("%+v", test), minutesOf(long, test.configured, test.workers, test.longest), test.want)
 	}
 }

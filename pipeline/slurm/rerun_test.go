@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,20 +32,14 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	if len(l.cancels) > 0 || len(l.jobs) != 1 {
 		t.Fatalf("one interrupt: cancelled %v, %d jobs", l.cancels, len(l.jobs))
 	}
-	if err := l.place(); err == nil || !strings.Contains(err.Error(), "[100], 8 units") {
-		t.Errorf("another run is told %v", err)
-	}
+	says(t, l.place(), "[100], 8 units")
 
 	l.answers, l.settings.Drain = nil, nil
 	again := l.attached(t.Context()) // finds them at work
 	holding = false
 	l.wantDone(l.through(t.Context(), nil, again, l.tasks(8)), 8)
-	if len(l.jobs) != 1 {
-		t.Errorf("%d jobs: units were submitted again", len(l.jobs))
-	}
-	if err := l.place(); err != nil {
-		t.Errorf("afterwards: %v", err)
-	}
+	same(t, "jobs", len(l.jobs), 1)
+	same(t, "afterwards", l.place(), nil)
 }
 
 // TestAUnitOfAnEarlierJob has a unit become ready that a job of an earlier run had. The job,
@@ -96,9 +89,7 @@ func TestASecondInterruptCancels(t *testing.T) {
 			t.Errorf("%s ended with %v", unit, err)
 		}
 	}
-	if !slices.Equal(l.cancels, []string{"100"}) {
-		t.Errorf("cancelled %v, want job 100", l.cancels)
-	}
+	same(t, "cancelled", l.cancels, []string{"100"})
 }
 
 // TestALostAnswer has sbatch submit a job and not live to tell.
@@ -120,9 +111,7 @@ func TestALostAnswer(t *testing.T) {
 			l.jobs[0].elements[0].state = Pending // nobody has cancelled it: its name was not known
 		}
 		l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
-		if len(l.jobs) != 1 {
-			t.Errorf("%d jobs, want 1 (the coordinator died: %v)", len(l.jobs), died)
-		}
+		same(t, "jobs", len(l.jobs), 1)
 	}
 }
 
@@ -142,7 +131,6 @@ func TestAClusterThatDoesNotAnswerIsNoAnswer(t *testing.T) {
 		}
 		return "", nil, false
 	}
-	if _, err := Attach(t.Context(), l.settings, "s"); err == nil || !strings.Contains(err.Error(), "look for job first") {
-		t.Errorf("got %v", err)
-	}
+	_, err := Attach(t.Context(), l.settings, "s")
+	says(t, err, "look for job first")
 }

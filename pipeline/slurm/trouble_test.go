@@ -63,9 +63,7 @@ func TestARequeuedElementIsWaitedFor(t *testing.T) {
 		return completes(r)
 	}
 	l.wantDone(l.execute(t.Context(), l.tasks(1)), 1)
-	if len(l.jobs) != 1 {
-		t.Errorf("%d jobs, want 1", len(l.jobs))
-	}
+	same(t, "jobs", len(l.jobs), 1)
 }
 
 func TestAJobThatWouldWaitForEver(t *testing.T) {
@@ -85,39 +83,28 @@ func TestAJobThatWouldWaitForEver(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "executor.s."+key) || polls < 4 {
 			t.Errorf("%s: ended with %v after %d polls", reason, err, polls)
 		}
-		if !slices.Equal(l.cancels, []string{"100_0"}) {
-			t.Errorf("cancelled %v", l.cancels)
-		}
+		same(t, "cancelled", l.cancels, []string{"100_0"})
 	}
 }
 
 func TestWhatSlurmWouldNotTake(t *testing.T) {
 	none := newLab(t)
 	none.settings.Run = answers{}.command
-	if _, err := Attach(t.Context(), none.settings, "s"); err == nil || !strings.Contains(err.Error(), "scontrol is not there") {
-		t.Errorf("without Slurm: %v", err)
-	}
-	for _, test := range []struct {
-		name string
-		r    config.Resources
-		want string
-	}{
-		{"days", config.Resources{Partition: "lab", Minutes: 1500}, "partition lab allows 1441"},
-		{"minutes", config.Resources{Minutes: 61}, "executor.s.minutes = 61: partition by default allows 60"},
-		{"anything else", config.Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
+	none.refuses("scontrol is not there")
+	for want, r := range map[string]config.Resources{
+		"partition lab allows 1441":                                                {Partition: "lab", Minutes: 1500},
+		"executor.s.minutes = 61: partition by default allows 60":                  {Minutes: 61},
+		"Slurm takes no jobs of s (Invalid qos specification): look at executor.s": {QOS: "bad"},
 	} {
 		l := newLab(t)
-		l.settings.Resources["s"] = Resources{Resources: test.r}
+		l.settings.Resources["s"] = Resources{Resources: r}
 		l.answers = func(program string, words []string) (string, error, bool) {
 			if option(words, "--qos") == "bad" {
 				return "", errors.New("Invalid qos specification"), true
 			}
 			return "", nil, false
 		}
-		var refused *RefusedError
-		if _, err := Attach(t.Context(), l.settings, "s"); !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
-		}
+		l.refuses(want)
 	}
 }
 
@@ -126,12 +113,10 @@ func TestSomebodyCancelsWhatWaits(t *testing.T) {
 	l := newLab(t)
 	l.atQueue(func(j *job) { j.elements[1].gone = j.elements[1].gone || j.elements[1].looks == 1 })
 	cancelled := 0
-	for unit, err := range l.execute(t.Context(), l.tasks(8)) { // two elements
+	for _, err := range l.execute(t.Context(), l.tasks(8)) { // two elements
 		if err != nil {
 			cancelled++
-			if !strings.Contains(err.Error(), "was cancelled") {
-				t.Errorf("%s ended with %v", unit, err)
-			}
+			says(t, err, "was cancelled")
 		}
 	}
 	if cancelled != 4 || len(l.jobs) != 1 {
@@ -160,7 +145,5 @@ func TestAnIdComesBack(t *testing.T) {
 	if len(l.jobs) != 2 || name == "" {
 		t.Errorf("%d jobs", len(l.jobs))
 	}
-	if slices.Contains(l.cancels, "100_0") {
-		t.Error("somebody else's job was cancelled")
-	}
+	same(t, "somebody else's job is cancelled", slices.Contains(l.cancels, "100_0"), false)
 }
