@@ -63,14 +63,14 @@ func (s stage) gather(job *dag.Job) (d Document, err error) {
 		if err != nil {
 			return d, err
 		}
-		d.Exhibits = append(d.Exhibits, TableExhibit(sheet))
+		d.Exhibits = append(d.Exhibits, Exhibit{Table: t, Caption: sheet.Title, Sheet: sheet})
 	}
 	for _, f := range figures.Of(s.Settings) {
 		made, err := f.Make(src)
 		if err != nil {
 			return d, fmt.Errorf("caption of %s: %w", f.Base, err)
 		}
-		d.Exhibits = append(d.Exhibits, Exhibit{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
+		d.Exhibits = append(d.Exhibits, Exhibit{Table: f.Table, Caption: made.Caption})
 	}
 	if d.Published || len(d.Compared) > 0 {
 		d.Verdicts, err = Verify(src)

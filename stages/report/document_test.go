@@ -207,12 +207,15 @@ func smallDocument(t *testing.T, published bool) report.Document {
 	set := s.settings(t)
 	for _, of := range tables.Of(&set) {
 		if of != tables.TSNeyman { // it is not there
-			d.Exhibits = append(d.Exhibits, report.TableExhibit(s.sheet(t, of)))
+			sheet := s.sheet(t, of)
+			d.Exhibits = append(d.Exhibits, report.Exhibit{Table: of, Caption: sheet.Title, Sheet: sheet})
 		}
 	}
+	pairs := *figures.Pairs.Table
+	pairs.Label = "fig:pairs"
 	d.Exhibits = append(d.Exhibits,
-		report.Exhibit{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of b.", Label: "fig:pairs"},
-		report.Exhibit{Base: "figure9_own", Caption: "A figure that no chapter names.", Label: "fig:own"})
+		report.Exhibit{Table: &pairs, Caption: "Caption of b."},
+		report.Exhibit{Table: &model.Table{Base: "figure9_own", Label: "fig:own"}, Caption: "A figure that no chapter names."})
 	if published {
 		d.Verdicts = someVerdicts()
 	}

@@ -162,11 +162,11 @@ func TestTheCaseStudySaysWhatIsLacking(t *testing.T) {
 				}
 			})
 		}), "HBN off centre"},
-		"no budget for distributions": {changed(func(s *study) { s.CaseStudy.Budget, s.caseStudy.Budget, s.estimates = 48, 48, nil }), "is not among"},
+		"no budget for distributions": {changed(func(s *study) { s.CaseStudy.Budget, s.caseStudy.Budget, s.estimates = 48, 48, nil }), "no results"},
 		"one budget": {changed(func(s *study) {
 			s.ratios = slices.DeleteFunc(s.ratios, func(r variance.Ratio) bool { return r.Budget != 32 })
 		}), "all 3 centred"},
-		"a degenerate profile": {changed(func(s *study) { s.CaseStudy.PassCounts, s.estimates = make([]int, 30), nil }), "there is no variance"},
+		"a degenerate profile": {changed(func(s *study) { s.CaseStudy.PassCounts, s.estimates = make([]int, 30), nil }), "no results"},
 		"no replay":            {withCase(t, paperStudy(t)).unrun(t), "has not run"},
 		"nothing":              {smallStudy().unrun(t), "has not run"},
 	} {

@@ -55,22 +55,13 @@ type Document struct {
 
 // Exhibit is a table or a figure as the document places it.
 type Exhibit struct {
-	Base    string   // file name, without extension
-	Chapter string   // that shows it; empty: the one after all others
-	Remarks []string // sentences before it, as those of model.Table
+	*model.Table
+	Caption string       // plain text
+	Sheet   *model.Sheet // nil for a figure
 
-	Caption string // plain text
-	Label   string
-	Judged  string // what the verdicts beneath it call it; Base where empty
-
-	Sheet     *model.Sheet // nil for a figure
 	Printed   table.Printed
-	InChapter bool // of chapters
-}
-
-// TableExhibit is a table in its place.
-func TableExhibit(s *model.Sheet) Exhibit {
-	return Exhibit{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: s.Title, Label: s.Label, Sheet: s}
+	InChapter bool     // of chapters
+	About     []string // sentences of its chapter before its own
 }
 
 // chapter is a section of the document.
@@ -80,8 +71,7 @@ type chapter struct {
 	Exhibits []Exhibit
 }
 
-// chapters are the sections of the document; model.Table and figures.Figure say which one
-// shows them. What none of them shows comes after them.
+// chapters are the sections of the document; model.Table says which one shows it. What none of them shows comes after them.
 var chapters = []chapter{
 	{Title: "Variance"},
 	{Title: "What speculation costs", about: []string{
@@ -114,7 +104,6 @@ func LaTeX(d Document) (text string, err error) {
 	d.OfPaper, d.Live = d.Verdicts.Cells.Sides()
 	for i := range d.Exhibits {
 		e := &d.Exhibits[i]
-		e.Judged = cmp.Or(e.Judged, e.Base)
 		e.InChapter = slices.ContainsFunc(chapters, func(c chapter) bool { return c.Title == e.Chapter })
 		if e.Sheet == nil {
 			continue
@@ -132,7 +121,7 @@ func LaTeX(d Document) (text string, err error) {
 				continue
 			}
 			if c.Exhibits == nil {
-				e.Remarks = slices.Concat(c.about, e.Remarks)
+				e.About = c.about
 			}
 			c.Exhibits = append(c.Exhibits, e)
 		}
@@ -146,7 +135,7 @@ func LaTeX(d Document) (text string, err error) {
 		"say": func(sentence string) string {
 			return strings.Join(append([]string{""}, d.sayable([]string{sentence})...), "\n")
 		},
-		"paragraph": func(sentences []string) string { return strings.Join(d.sayable(sentences), "\n") },
+		"paragraph": func(e Exhibit) string { return strings.Join(d.sayable(slices.Concat(e.About, e.Remarks)), "\n") },
 		"of":        d.Verdicts.Cells.Of, "verdict": verdictText, "number": d.number,
 		"tally":    func(v agreement.Comparisons) string { return table.Escape(v.Tally()) },
 		"sentence": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." },

@@ -86,7 +86,7 @@ func (s stage) table(t *model.Table) dag.Unit {
 	u := dag.Unit{ID: t.Base, Outputs: TablePaths(t.Base)}
 	t.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		sheet, err := t.Uncompared(s.source(job))
+		sheet, err := t.Sheet(s.source(job))
 		if err != nil {
 			return err
 		}

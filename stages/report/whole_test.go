@@ -50,7 +50,7 @@ func checkList(t *testing.T, shown map[string]*model.Sheet) {
 			t.Errorf("no study here has rows of %s", of.Base)
 			continue
 		}
-		d.Exhibits = append(d.Exhibits, report.TableExhibit(shown[of.Base]))
+		d.Exhibits = append(d.Exhibits, report.Exhibit{Table: of, Caption: shown[of.Base].Title, Sheet: shown[of.Base]})
 		if of.Label == "" || of.Chapter == "" {
 			t.Errorf("%s: label %q, chapter %q", of.Base, of.Label, of.Chapter)
 		}

@@ -3,7 +3,6 @@ package measurement
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -53,25 +52,17 @@ func (s Setting) Uniform() *Measurement { return s.Run(Uniform) }
 // Settings is the settings of one provenance at one budget that have a run of
 // each of the strategies asked for, by benchmark and then model; the other
 // rows are passed over. Without strategies it is every run.
-func Settings(rows []Measurement, provenance string, budget int32, strategies ...string) []Setting {
-	var of []*Measurement
+func Settings(rows []Measurement, provenance string, budget int32, strategies ...string) (all []Setting) {
+	var of Setting
 	for i := range rows {
-		if r := &rows[i]; r.Provenance == provenance && r.ReferenceBudget == budget {
+		if r := &rows[i]; r.Provenance == provenance && r.ReferenceBudget == budget && (len(strategies) == 0 || slices.Contains(strategies, r.Strategy)) {
 			of = append(of, r)
 		}
 	}
-	return settings(of, strategies)
-}
-
-// settings are the settings of runs of one provenance and budget.
-func settings(runs []*Measurement, strategies []string) (all []Setting) {
-	runs = slices.DeleteFunc(runs, func(r *Measurement) bool {
-		return len(strategies) > 0 && !slices.Contains(strategies, r.Strategy)
-	})
-	slices.SortStableFunc(runs, func(a, b *Measurement) int {
+	slices.SortStableFunc(of, func(a, b *Measurement) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
-	for _, s := range group.By(Setting(runs), (*Measurement).Profile) {
+	for _, s := range group.By(of, (*Measurement).Profile) {
 		if !slices.ContainsFunc(strategies, func(name string) bool { return s.Run(name) == nil }) {
 			all = append(all, s)
 		}
@@ -82,17 +73,14 @@ func settings(runs []*Measurement, strategies []string) (all []Setting) {
 // Suites is the settings of one provenance and budget by repeat, each as
 // Settings gives them. A repeat that lacks one of the settings that another
 // has is left out: its sums would be over other profiles.
-func Suites(rows []Repeat, provenance string, budget int32, strategies ...string) [][]Setting {
-	byRepeat := map[int32][]*Measurement{}
-	for i := range rows {
-		if r := &rows[i]; r.Provenance == provenance && r.ReferenceBudget == budget {
-			byRepeat[r.Repeat] = append(byRepeat[r.Repeat], &r.Measurement)
-		}
-	}
-	var suites [][]Setting
+func Suites(rows []Repeat, provenance string, budget int32, strategies ...string) (suites [][]Setting) {
 	most := 1
-	for _, repeat := range slices.Sorted(maps.Keys(byRepeat)) {
-		s := settings(byRepeat[repeat], strategies)
+	for _, repeat := range group.By(rows, func(r Repeat) int32 { return r.Repeat }) {
+		var runs []Measurement
+		for _, r := range repeat {
+			runs = append(runs, r.Measurement)
+		}
+		s := Settings(runs, provenance, budget, strategies...)
 		suites, most = append(suites, s), max(most, len(s))
 	}
 	return slices.DeleteFunc(suites, func(s []Setting) bool { return len(s) < most })

@@ -2,7 +2,6 @@ package variance
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -17,38 +16,10 @@ type Case struct {
 	Budget    int32       // of the sampling distributions
 	Ratios    []Ratio     // of the profile
 	Estimates []Estimates // none where there are no distributions
-	Simulated bool        // the replay is to make such
 }
 
-// NotReplayed says that the ratios of the profile are not there.
-const NotReplayed = "Nothing to show yet: the replay stage has not run."
-
-// noVariance says that a profile cannot be studied.
-const noVariance = "Every rollout of a task went the same way: there is no variance to compare."
-
-// NoRatios says why there is no ratio of the profile, and nothing where there is.
-func (c Case) NoRatios() string {
-	switch {
-	case c.N() > 0 && c.VarianceSum() == 0:
-		return noVariance
-	case len(c.Ratios) == 0:
-		return NotReplayed
-	}
-	return ""
-}
-
-// NoEstimates likewise says why there are no sampling distributions.
-func (c Case) NoEstimates() string {
-	switch {
-	case len(c.Estimates) > 0:
-		return ""
-	case c.N() > 0 && c.VarianceSum() == 0:
-		return noVariance
-	case !c.Simulated:
-		return fmt.Sprintf("No sampling distributions were simulated: %d, the budget of the case study, is not among those of the experiment.", c.Budget)
-	}
-	return NotReplayed
-}
+// NotReplayed stands in the place of what is made of results that are not there.
+const NotReplayed = "Nothing to show yet: the replay stage has not run, or has no results of it."
 
 // NewCase keeps what is of the case study's profile.
 func NewCase(p profile.Profile, budget int32, ratios []Ratio, estimates []Estimates) Case {

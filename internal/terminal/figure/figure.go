@@ -20,7 +20,6 @@ import (
 type Figure struct {
 	Title   string // what is seen, in one plain sentence
 	Caption string
-	Label   string // LaTeX label, "fig:pairs"
 
 	Width, Height float64    // at printed size, in points of 1/72 inch
 	Panels        [][]*Panel // by rows, from the top; as many columns in each

@@ -43,7 +43,7 @@ func sample() figure.Figure {
 	one.Series("a & b", "", figure.Style{Ink: figure.Green, Width: 1}, line(7)[:1])
 	one.Series("nothing", "", figure.Style{}, nil)
 	f := figure.Figure{
-		Title: "A sample & its <parts>", Caption: "A sample.", Label: "fig:sample", Width: 440, Height: 220,
+		Title: "A sample & its <parts>", Caption: "A sample.", Width: 440, Height: 220,
 		Panels: [][]*figure.Panel{{points, lines}, {one, figure.NewPanel("(d) Nothing", "", "").Instead("What would be here needs a stage that has not run.")}},
 	}
 	f.Data.Columns = []table.Column{{Name: "x"}}

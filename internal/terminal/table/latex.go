@@ -64,13 +64,9 @@ func LaTeX(w io.Writer, t Table, comments ...string) error {
 
 // Long is the table as a longtable, which runs over pages and repeats its
 // headings; the document needs booktabs and longtable. Caption and label stand
-// at its beginning. An empty caption leaves both out.
+// at its beginning.
 func (p Printed) Long() string {
-	caption := []string{fmt.Sprintf(`  \caption{%s}\label{%s}\\`, p.Caption, p.Label)}
-	if p.Caption == "" {
-		caption = nil
-	}
-	return strings.Join(slices.Concat([]string{`\begin{longtable}{` + p.Align + `}`}, caption, []string{`  \toprule`}, p.Heads,
+	return strings.Join(slices.Concat([]string{`\begin{longtable}{` + p.Align + `}`, fmt.Sprintf(`  \caption{%s}\label{%s}\\`, p.Caption, p.Label), `  \toprule`}, p.Heads,
 		[]string{`  \midrule`, `  \endfirsthead`, `  \toprule`}, p.Heads, []string{`  \midrule`, `  \endhead`, `  \midrule`,
 			fmt.Sprintf(`  \multicolumn{%d}{@{}r@{}}{\footnotesize\emph{continued on the next page}} \\`, p.columns), `  \endfoot`, `  \bottomrule`},
 		p.Notes, []string{`  \endlastfoot`}, p.Body, []string{`\end{longtable}`, ""}), "\n")

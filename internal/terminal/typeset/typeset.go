@@ -151,22 +151,17 @@ func left(dir, job string) (string, error) {
 
 var (
 	first   = regexp.MustCompile(`(?m)^(?:(?:\./)?([^\s:()]+:\d+: .+)|!\s*(.+))$`)
-	near    = regexp.MustCompile(`(?m)^(l\.\d+ ?.*)$`)
 	lacking = regexp.MustCompile(`(?i)\.(?:sty|cls|def|fd)' not found|font .* not (?:found|loadable)`)
 )
 
 // fault is the first error in the output of TeX: a line that begins with a place in a file,
-// or with an exclamation mark, and the line of the document that it was reading.
+// or with an exclamation mark.
 func fault(output string) error {
-	output = strings.ReplaceAll(output, "\r\n", "\n")
-	at := first.FindStringSubmatchIndex(output)
-	if at == nil {
+	m := first.FindStringSubmatch(output)
+	if m == nil {
 		return errors.New(program + ": it failed without saying why")
 	}
-	text := program + ": " + string(first.ExpandString(nil, "$1$2", output, at))
-	if line := near.FindString(output[at[1]:]); line != "" {
-		text += fmt.Sprintf(" (near %q)", line)
-	}
+	text := program + ": " + m[1] + m[2]
 	if lacking.MatchString(text) {
 		text += "; this TeX lacks a part; " + install
 	}

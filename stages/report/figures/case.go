@@ -22,8 +22,8 @@ import (
 
 // Case is the paper's Figure 2: a profile with many tasks near the ends, and what
 // the policies make of it.
-var Case = &Figure{
-	Base:    "figure2_case_study",
+var Case = &Figure{&model.Table{
+	Base: "figure2_case_study", Label: "fig:case-study",
 	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef}, Case: true},
 	Has:     (*stored.Settings).HasCase,
 	Judged:  paper.CaseStudy,
@@ -32,15 +32,14 @@ var Case = &Figure{
 		`<ref figure2_case_study> follows one profile from its task probabilities to the spread of the estimates.`,
 		`Of its \specCaseTasks{} tasks, \specCaseShareBelow{} are passed with a probability below 0.2 and \specCaseShareAbove{} with one above 0.8.`,
 	},
-	Make: func(src *stored.Source) (figure.Figure, error) {
-		c, err := stored.Case(src)
-		return drawCase(c), err
-	},
-}
+}, func(src *stored.Source) (figure.Figure, error) {
+	c, err := stored.Case(src)
+	return drawCase(c), err
+}}
 
 func drawCase(c variance.Case) figure.Figure {
 	who := model.ProfileTitle(c.Benchmark, c.Model)
-	f := newFigure("fig:case-study", pageWidth, 262,
+	f := newFigure(pageWidth, 262,
 		"Case study of "+who+": task probabilities, interval half-width, variance ratio and sampling densities",
 		"panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")
 	tasks := caseTasks(&f, c)
@@ -98,8 +97,8 @@ func caseTasks(f *figure.Figure, c variance.Case) *figure.Panel {
 // overBudgets is a panel of the policies over the budgets. Value turns a ratio
 // with its standard error into what is shown.
 func overBudgets(f *figure.Figure, c variance.Case, p *figure.Panel, letter, quantity string, value func(ratio, se float64, budget int32) (v, vse float64)) *figure.Panel {
-	if why := c.NoRatios(); why != "" {
-		return p.Instead(why)
+	if len(c.Ratios) == 0 {
+		return p.Instead(variance.NotReplayed)
 	}
 	budgets := variance.Budgets(c.Ratios)
 	p.Budgets(budgets)
@@ -123,8 +122,8 @@ func overBudgets(f *figure.Figure, c variance.Case, p *figure.Panel, letter, qua
 // mean.
 func densities(f *figure.Figure, c variance.Case) *figure.Panel {
 	p := figure.NewPanel(fmt.Sprintf("(d) Sampling density at b = %d", c.Budget), "Estimated benchmark mean (%)", "Density")
-	if why := c.NoEstimates(); why != "" {
-		return p.Instead(why)
+	if len(c.Estimates) == 0 {
+		return p.Instead(variance.NotReplayed)
 	}
 	var off []string
 	var drawn int

@@ -16,22 +16,10 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// Figure is a figure of the report: what it is called, what it is made of, and how.
+// Figure is a figure of the report: where it stands and what it is made of, as a table has it,
+// and how. Make draws it of stored results; what is not there leaves words in place of a panel.
 type Figure struct {
-	Base  string // file name in figures/, without extension
-	Reads stored.Reads
-
-	// Has reports whether an experiment has the figure; nil: every one.
-	Has func(*stored.Settings) bool
-
-	// Chapter is the section of the document that shows the figure, and Remarks are
-	// sentences before it, as latex.prose reads them.
-	Chapter string
-	Remarks []string
-	Judged  string // what the verdicts beneath it call it; Base where empty
-
-	// Make draws the figure of stored results; what is not there leaves words in
-	// place of a panel.
+	*model.Table
 	Make func(*stored.Source) (figure.Figure, error)
 }
 
@@ -76,9 +64,8 @@ func styleOf(p *policy.Policy) figure.Style {
 }
 
 // newFigure is a figure without panels, whose data have columns of these names.
-func newFigure(label string, width, height float64, title string, columns ...string) figure.Figure {
-	return figure.Figure{Label: label, Width: width, Height: height, Title: title,
-		Data: table.Table{Title: title, Label: label, Columns: table.Named(columns...)}}
+func newFigure(width, height float64, title string, columns ...string) figure.Figure {
+	return figure.Figure{Width: width, Height: height, Title: title, Data: table.Table{Title: title, Columns: table.Named(columns...)}}
 }
 
 // addRow adds a row to a figure's data; nil and an empty text are missing.

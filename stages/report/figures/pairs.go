@@ -21,22 +21,21 @@ import (
 
 // Pairs is the paper's Figure 1: how HBN's variance ratio spreads over the
 // evaluated profiles, by budget.
-var Pairs = &Figure{
-	Base:    "figure1_pair_distribution",
+var Pairs = &Figure{&model.Table{
+	Base: "figure1_pair_distribution", Label: "fig:pair-distribution",
 	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef}},
 	Chapter: "Variance",
 	Remarks: []string{`<ref figure1_pair_distribution> shows the profiles behind the means.`},
-	Make: func(src *stored.Source) (figure.Figure, error) {
-		ratios, err := stored.Ratios(src)
-		if err != nil {
-			return figure.Figure{}, err
-		}
-		return drawPairs(ratios, len(ratios) == 0 && slices.Contains(src.Lacking(), stored.RatiosRef.Stage))
-	},
-}
+}, func(src *stored.Source) (figure.Figure, error) {
+	ratios, err := stored.Ratios(src)
+	if err != nil {
+		return figure.Figure{}, err
+	}
+	return drawPairs(ratios, len(ratios) == 0 && slices.Contains(src.Lacking(), stored.RatiosRef.Stage))
+}}
 
 func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
-	f := newFigure("fig:pair-distribution", columnWidth, 172, "Variance of HBN relative to Uniform, by profile and budget",
+	f := newFigure(columnWidth, 172, "Variance of HBN relative to Uniform, by profile and budget",
 		"benchmark", "model", "budget", "variance_ratio", "ratio_se", "budget_profiles", "budget_q1", "budget_median", "budget_q3", "budget_mean")
 	f.Caption = f.Title + "."
 	p := figure.NewPanel("", budgetAxis, "Variance of HBN / variance of Uniform")

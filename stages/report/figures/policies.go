@@ -12,21 +12,21 @@ import (
 	"speceval/internal/results/variance"
 	"speceval/internal/terminal/figure"
 	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
 
 // Policies is the mean variance of every policy over the budgets, a panel for each
 // kind of knowledge.
-var Policies = &Figure{
-	Base:    "figure3_policies",
+var Policies = &Figure{&model.Table{
+	Base: "figure3_policies", Label: "fig:policies",
 	Reads:   stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef}},
 	Chapter: "Beyond the paper",
 	Remarks: []string{`<ref figure3_policies> shows how far each is from the Oracle, which no evaluation can reach.`},
-	Make: func(src *stored.Source) (figure.Figure, error) {
-		rows, err := stored.Standings(src)
-		return drawPolicies(rows), err
-	},
-}
+}, func(src *stored.Source) (figure.Figure, error) {
+	rows, err := stored.Standings(src)
+	return drawPolicies(rows), err
+}}
 
 // knowledges are the panels: policies that know things of one kind.
 var knowledges = []struct {
@@ -42,7 +42,7 @@ var knowledges = []struct {
 var landmarks = policy.List{policy.HBN, policy.Oracle}
 
 func drawPolicies(rows []variance.Standing) figure.Figure {
-	f := newFigure("fig:policies", 2*columnWidth, 210, "Mean variance of every policy relative to Uniform, over the budgets",
+	f := newFigure(2*columnWidth, 210, "Mean variance of every policy relative to Uniform, over the budgets",
 		"panel", "budget", "policy", "donors", "variance_ratio", "low", "high")
 	f.Caption = `Mean variance of every policy relative to Uniform, by average budget b, with 95% intervals over resampled benchmarks; HBN and the Oracle are in every panel. ` +
 		`Policies that know nothing beforehand, that know how other checkpoints did on the tasks, and that know an earlier run of the same model: by so many rollouts a task, or by the published counts.`

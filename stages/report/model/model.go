@@ -28,6 +28,8 @@ type Table struct {
 	// Has reports whether an experiment has the table; nil: every one.
 	Has func(*stored.Settings) bool
 
+	Judged string // what the verdicts beneath it call it; Base where empty
+
 	// Live tables hold what was measured against what was predicted.
 	Live bool
 
@@ -45,16 +47,15 @@ type Table struct {
 	Macros func(*stored.Source) ([]Macro, error)
 }
 
-// Sheet makes the table of stored results. Where some are not there it has fewer
-// rows, and says which stage has not run. It must not be changed. Its comparisons read
-// from the source: a unit that does not declare all that they read takes Uncompared.
-func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
-	return stored.Once("table "+t.Base, t.Uncompared)(src)
+// Of is those among tables that an experiment has.
+func Of(all []*Table, s *stored.Settings) []*Table {
+	return slices.DeleteFunc(slices.Clone(all), func(t *Table) bool { return t.Has != nil && !t.Has(s) })
 }
 
-// Uncompared is Sheet for those who do not compare it. It is not remembered, and the source
-// is used for nothing else.
-func (t *Table) Uncompared(src *stored.Source) (*Sheet, error) {
+// Sheet makes the table of stored results. Where some are not there it has fewer
+// rows, and says which stage has not run.
+func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
+	src = src.Anew()
 	s, err := t.Make(src)
 	if err != nil {
 		return nil, err

@@ -258,9 +258,7 @@ func Case(s *Source) (c variance.Case, err error) {
 	if err != nil {
 		return c, err
 	}
-	c = variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates)
-	c.Simulated = s.HasEstimates()
-	return c, nil
+	return variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), nil
 }
 
 // Timed is the timed runs of an experiment.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 
@@ -31,86 +30,52 @@ type Source struct {
 	*Settings
 	in     Locate
 	memory *Memory
-	found  map[string]located // files that were looked for
-	reads  map[string]located // the ones that were asked for
-}
-
-// located is where a file is: its path, size and time, or an error.
-type located struct {
-	path, version string
-	err           error
+	lacks  map[string]bool // stages that have not run, whose files were asked for
 }
 
 // Memory holds values made of stored files, by name. Sources of several goroutines may
-// share one, if their settings are the same.
+// share one, if their settings and files are the same.
 type Memory struct{ sync.Map }
 
-// made is the value for one name, with the files that were read for it: nil before it is made.
+// made is the value for one name, and the stages that it lacks.
 type made struct {
-	sync.Mutex
 	value any
 	err   error
-	reads map[string]located
+	lacks map[string]bool
 }
 
-// NewSource returns the source of the files that in finds. What was made of files counts
-// while they stay as they are; sources share it where the settings have a memory.
+// NewSource returns the source of the files that in finds. Sources share what was made of
+// them where the settings have a memory.
 func NewSource(s *Settings, in Locate) *Source {
-	return (&Source{Settings: s, in: in, memory: cmp.Or(s.Memory, new(Memory)), found: map[string]located{}}).Anew()
+	return (&Source{Settings: s, in: in, memory: cmp.Or(s.Memory, new(Memory))}).Anew()
 }
 
 // Anew is the same source, with nothing lacking so far.
-func (s *Source) Anew() *Source {
-	return &Source{s.Settings, s.in, s.memory, s.found, map[string]located{}}
-}
+func (s *Source) Anew() *Source { return &Source{s.Settings, s.in, s.memory, map[string]bool{}} }
 
-// Lacking lists the stages that were asked for and have not run, by the names of their files.
-func (s *Source) Lacking() (stages []string) {
-	for _, file := range slices.Sorted(maps.Keys(s.reads)) {
-		var absent *dag.AbsentError
-		if errors.As(s.reads[file].err, &absent) && !slices.Contains(stages, absent.Stage) {
-			stages = append(stages, absent.Stage)
-		}
-	}
-	return stages
-}
+// Lacking lists the stages that were asked for and have not run.
+func (s *Source) Lacking() []string { return slices.Sorted(maps.Keys(s.lacks)) }
 
-// locate finds a file, and notes it.
+// locate finds a file, and notes the stage that would have to make it.
 func (s *Source) locate(file string) (path string, err error) {
-	at := s.place(file)
-	s.reads[file] = at
-	return at.path, at.err
-}
-
-func (s *Source) place(file string) located {
-	at, known := s.found[file]
-	if !known {
-		at.path, at.err = s.in(file)
-		if info, err := os.Stat(at.path); err == nil {
-			at.version = fmt.Sprint(at.path, info.Size(), info.ModTime().UnixNano())
-		}
-		s.found[file] = at
+	path, err = s.in(file)
+	var absent *dag.AbsentError
+	if errors.As(err, &absent) {
+		s.lacks[absent.Stage] = true
 	}
-	return at
+	return path, err
 }
 
 // Once has a value made when it is first asked for, and remembers it by a name. It must not be changed.
 func Once[T any](name string, make func(*Source) (T, error)) func(*Source) (T, error) {
 	return func(s *Source) (T, error) {
-		of, _ := s.memory.LoadOrStore(name, new(made))
-		m := of.(*made)
-		m.Lock()
-		defer m.Unlock()
-		fresh := m.reads != nil
-		for file, read := range m.reads {
-			fresh = fresh && s.place(file).version == read.version
-		}
-		if !fresh {
+		of, _ := s.memory.LoadOrStore(name, sync.OnceValue(func() made {
 			inner := s.Anew()
-			m.value, m.err = make(inner)
-			m.reads = inner.reads
-		}
-		maps.Copy(s.reads, m.reads)
+			value, err := make(inner)
+			return made{value, err, inner.lacks}
+		}))
+		m := of.(func() made)()
+		maps.Copy(s.lacks, m.lacks)
 		return m.value.(T), m.err
 	}
 }

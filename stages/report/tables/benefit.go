@@ -18,29 +18,6 @@ import (
 
 const equivalentBudget = "Equivalent rollout budget"
 
-// tasks weighs a setting by its tasks.
-func tasks(s measurement.Setting) float64 { return float64(s.Uniform().NTasks) }
-
-// executed is the whole budget of Uniform that was executed.
-func executed(s measurement.Setting) float64 {
-	return tasks(s) * float64(s.Run(measurement.UniformEquivalent).Budget)
-}
-
-// continuous is the mean of b/r over the tasks.
-func continuous(r *costRow, settings []measurement.Setting) float64 {
-	return over(tasks, func(s measurement.Setting) float64 {
-		return tasks(s) * float64(r.Budget) / r.ratios[s.Uniform().Profile()].VarianceRatio
-	})(r, settings)
-}
-
-// rounded is the mean of the executed budgets over the tasks.
-var rounded = over(tasks, executed)
-
-// roundedOver is the latter over the former.
-func roundedOver(r *costRow, settings []measurement.Setting) float64 {
-	return rounded(r, settings) / continuous(r, settings)
-}
-
 // Columns of Table 4 that come from the replay.
 const (
 	continuousColumn = iota
@@ -59,9 +36,9 @@ var benefitTable = &costTable{
 		"Delta: rounded-equivalent Uniform minus HBN-async.",
 	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
 	columns: []costColumn{
-		{name: "continuous_budget", head: "continuous", group: equivalentBudget, format: table.Format{Decimals: 2}, macro: "ContinuousBudget", of: continuous, replayed: true},
-		{name: "rounded_budget", head: "rounded", group: equivalentBudget, format: table.Format{Decimals: 2}, macro: "RoundedBudget", of: rounded, replayed: true, executed: true},
-		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", of: roundedOver, replayed: true},
+		{name: "continuous_budget", head: "continuous", group: equivalentBudget, format: table.Format{Decimals: 2}, macro: "ContinuousBudget"},
+		{name: "rounded_budget", head: "rounded", group: equivalentBudget, format: table.Format{Decimals: 2}, macro: "RoundedBudget", executed: true},
+		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous"},
 		{name: "uniform_equivalent_time", head: equivalentHead, group: actualTime, format: signed, macro: "EquivalentTime",
 			of: slower(seconds(measurement.UniformEquivalent)), inFit: true},
 		{name: "async_time", head: "HBN-async", group: actualTime, format: signed,
@@ -107,30 +84,25 @@ func stacked(above, below string) string {
 
 var equivalentHead = stacked("equivalent", " Uniform")
 
-// replayed is HBN's ratio in each setting, which the row keeps by profile. A setting that
-// the replay does not cover is an error.
-func (r *costRow) replayed(g measurement.Group, ratios []variance.Ratio) (all []variance.Ratio, err error) {
-	r.ratios = map[string]variance.Ratio{}
-	for _, ratio := range variance.Pick(ratios, policy.HBN, r.Budget) {
-		r.ratios[ratio.Profile()] = ratio
+// equivalents fills in the equivalent budgets, means weighted by tasks, with their Monte Carlo
+// standard errors, and how many were executed otherwise than the ratios have them. A published
+// one was executed whatever this replay says. A setting that the replay does not cover is an error.
+func (r *costRow) equivalents(g measurement.Group, res stored.Replay) error {
+	replayed := map[string]variance.Ratio{}
+	for _, ratio := range variance.Pick(res.Ratios, policy.HBN, r.Budget) {
+		replayed[ratio.Profile()] = ratio
 	}
+	var ratios []variance.Ratio
 	for _, s := range g.Settings {
 		u := s.Uniform()
-		ratio, ok := r.ratios[u.Profile()]
+		ratio, ok := replayed[u.Profile()]
 		if !ok || ratio.NTasks != u.NTasks {
-			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
+			return fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
 				u.Profile(), u.NTasks, r.Budget, r.Provenance, variance.RatiosFile)
 		}
-		all = append(all, ratio)
+		ratios = append(ratios, ratio)
 	}
-	return all, nil
-}
-
-// equivalents fills in the Monte Carlo standard errors of the equivalent budgets, and how many
-// were executed otherwise than the ratios have them. A published one was executed whatever
-// this replay says.
-func (r *costRow) equivalents(g measurement.Group, designs variance.Schedules, ratios []variance.Ratio) error {
-	worth, err := variance.Equivalents(designs, ratios)
+	worth, err := variance.Equivalents(res.Designs, ratios)
 	if err != nil {
 		return err
 	}
@@ -142,12 +114,21 @@ func (r *costRow) equivalents(g measurement.Group, designs variance.Schedules, r
 			r.differing++
 		}
 	}
-	c, d, share := &r.cells[continuousColumn], &r.cells[roundedColumn], &r.cells[roundedOverColumn]
-	c.SE, d.SE, err = variance.EquivalentErrors(designs, ratios)
+	tasks := func(s measurement.Setting) float64 { return float64(s.Uniform().NTasks) }
+	var c, d, share agreement.Estimate
+	c.SE, d.SE, err = variance.EquivalentErrors(res.Designs, ratios)
+	c.Value = measurement.Quotient(g.Settings, tasks, func(s measurement.Setting) float64 {
+		return tasks(s) * float64(r.Budget) / replayed[s.Uniform().Profile()].VarianceRatio
+	})
+	d.Value = measurement.Quotient(g.Settings, tasks, func(s measurement.Setting) float64 {
+		return tasks(s) * float64(s.Run(measurement.UniformEquivalent).Budget)
+	})
 	if r.Provenance == measurement.Published {
 		d.SE = 0
 	}
+	share.Value = d.Value / c.Value
 	share.SE = share.Value * math.Hypot(c.SE/c.Value, d.SE/d.Value)
+	r.cells = []costCell{{Estimate: c}, {Estimate: d}, {Estimate: share}}
 	return err
 }
 

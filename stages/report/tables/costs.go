@@ -12,31 +12,28 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/measurement"
 	"speceval/internal/results/paper"
-	"speceval/internal/results/variance"
 	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
 
 // cost is a number that sums over settings of runs give, in a row.
-type cost func(*costRow, []measurement.Setting) float64
+type cost func([]measurement.Setting) float64
 
 // over is sums over a sum; change is how much more than that they are, relatively.
 func over(below measurement.Term, above ...measurement.Term) cost {
-	return func(_ *costRow, settings []measurement.Setting) float64 {
-		return measurement.Quotient(settings, below, above...)
-	}
+	return func(settings []measurement.Setting) float64 { return measurement.Quotient(settings, below, above...) }
 }
 
 func change(below measurement.Term, above ...measurement.Term) cost {
-	return func(_ *costRow, settings []measurement.Setting) float64 {
+	return func(settings []measurement.Setting) float64 {
 		return measurement.Quotient(settings, below, above...) - 1
 	}
 }
 
 // less is one number minus another.
 func less(one, other cost) cost {
-	return func(r *costRow, settings []measurement.Setting) float64 { return one(r, settings) - other(r, settings) }
+	return func(settings []measurement.Setting) float64 { return one(settings) - other(settings) }
 }
 
 // costTable is the difference between Tables 2, 3 and 4: sums over settings
@@ -56,10 +53,9 @@ type costColumn struct {
 	format      table.Format
 	macro       string // its name in LaTeX commands; empty for a repetition
 
-	of    cost
+	of    cost // nil: it comes from the replay, and so has a Monte Carlo error in place of a spread over executions
 	naive cost // on a fleet that is as fast whatever waits and wastes nothing; nil: zero
 
-	replayed bool // it comes from the replay alone, and so has a Monte Carlo error in place of a spread over executions
 	executed bool // of the replayed ones: a mean of budgets that were executed
 	inFit    bool // the fit of the simulated fleet has seen it (data/fleet/README.md)
 }
@@ -79,7 +75,7 @@ func (c costColumn) class(provenance string) agreement.Class {
 	switch {
 	case provenance == measurement.Measured:
 		return agreement.Measured
-	case c.replayed && !(c.executed && provenance == measurement.Published):
+	case c.of == nil && !(c.executed && provenance == measurement.Published):
 		return agreement.Computed
 	case provenance == measurement.Published:
 		return agreement.Reaggregated
@@ -112,15 +108,13 @@ type costRow struct {
 	Provenance        string
 	Budget            int32
 	profiles, repeats int
-	kind              *costTable
 	policy            *policy.Policy // that was executed, where a table has several
 	drawn             bool           // the lengths of answers were drawn, and not the models'
 	cells             []costCell     // by column
 
-	// Of equivalent budgets: HBN's ratios by profile; in how many settings another budget
-	// was executed than they give; and the probabilities, and their sum, that a replay of
-	// the authors' gives another than ours.
-	ratios    map[string]variance.Ratio
+	// Of equivalent budgets: in how many settings another one was executed than HBN's ratios
+	// give; and the probabilities, and their sum, that a replay of the authors' gives another
+	// than ours.
 	differing int
 	another   []float64
 	expected  float64
@@ -135,12 +129,11 @@ type costCell struct {
 }
 
 // row computes the numbers of a group of runs.
-func (k *costTable) row(g measurement.Group, costs stored.Timed, res stored.Replay) (r *costRow, err error) {
-	r = &costRow{Provenance: g.Provenance, Budget: g.Budget, profiles: len(g.Settings), repeats: g.Repeats(), kind: k,
+func (k *costTable) row(g measurement.Group, costs stored.Timed, res stored.Replay) (*costRow, error) {
+	r := &costRow{Provenance: g.Provenance, Budget: g.Budget, profiles: len(g.Settings), repeats: g.Repeats(),
 		drawn: costs.Drawn && g.Provenance == measurement.Measured}
-	var ratios []variance.Ratio
 	if k.replayed {
-		if ratios, err = r.replayed(g, res.Ratios); err != nil {
+		if err := r.equivalents(g, res); err != nil {
 			return nil, err
 		}
 	}
@@ -148,22 +141,19 @@ func (k *costTable) row(g measurement.Group, costs stored.Timed, res stored.Repl
 	spread := func(of cost) float64 {
 		var values []float64
 		for _, settings := range g.Suites {
-			values = append(values, of(r, settings))
+			values = append(values, of(settings))
 		}
 		sd, _ := measurement.Spread(values)
 		return sd
 	}
-	for _, c := range k.columns {
-		cell := costCell{Estimate: exactly(c.of(r, g.Settings)), sd: spread(c.of)}
+	for _, c := range k.columns[len(r.cells):] {
+		cell := costCell{Estimate: exactly(c.of(g.Settings)), sd: spread(c.of)}
 		if c.naive != nil {
-			cell.naive = agreement.NewForecast(c.naive(r, g.Settings), spread(c.naive), r.repeats)
+			cell.naive = agreement.NewForecast(c.naive(g.Settings), spread(c.naive), r.repeats)
 		}
 		r.cells = append(r.cells, cell)
 	}
-	if k.replayed {
-		err = r.equivalents(g, res.Designs, ratios)
-	}
-	return r, err
+	return r, nil
 }
 
 // rows computes the table: a row for each provenance and budget that has a whole
@@ -263,7 +253,7 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 	var noise []model.Column
 	for j, c := range k.columns {
 		s.Add(model.Column{
-			Name: c.name, Head: model.HeadOf(c.head), Group: model.HeadOf(c.group), Align: table.Center, Format: c.format, PlusMinus: !c.replayed,
+			Name: c.name, Head: model.HeadOf(c.head), Group: model.HeadOf(c.group), Align: table.Center, Format: c.format, PlusMinus: c.of != nil,
 			Cell: func(i int) table.Cell {
 				mark := ""
 				if _, differs := k.differs(rows[i], j, numbers); differs {
@@ -276,9 +266,9 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 			},
 			Rule: &model.Rule{DecimalsOf: c.decimals,
 				Class: func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
-				Judge: func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) }},
+				Judge: func(i int, want float64) agreement.Comparison { return k.judge(rows[i], j, want) }},
 		})
-		if c.replayed {
+		if c.of == nil {
 			noise = append(noise, model.Column{Name: c.name + "_se", Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].SE) }})
 		} else {
 			noise = append(noise, model.Column{Name: c.name + "_sd", Cell: func(i int) table.Cell { return table.Finite(rows[i].cells[j].sd) },
@@ -307,8 +297,8 @@ func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want flo
 // replay by rounding and noise, predictions by their own deviation. What the fit has
 // seen is shown only, and so are numbers of other machines, and the average of b/r, which
 // stands in the published row already.
-func (r *costRow) judge(column int, want float64) agreement.Comparison {
-	c, cell := r.kind.columns[column], r.cells[column]
+func (k *costTable) judge(r *costRow, column int, want float64) agreement.Comparison {
+	c, cell := k.columns[column], r.cells[column]
 	decimals := c.decimals(want)
 	// a further execution of the suite, as the published one is, meets as many long answers as it happens to
 	forecast := agreement.NewForecast(cell.Value, cell.sd, r.repeats)
@@ -319,7 +309,7 @@ func (r *costRow) judge(column int, want float64) agreement.Comparison {
 		return agreement.Foretold(forecast, cell.naive, want, decimals)
 	case class == agreement.InFit:
 		return agreement.Foretold(forecast, cell.naive, want, decimals).Seen()
-	case r.kind.replayed && column == continuousColumn && r.Provenance != measurement.Published:
+	case k.replayed && column == continuousColumn && r.Provenance != measurement.Published:
 		return agreement.Beside(cell.Value, want, decimals).Shown("the same number is compared in the published row")
 	}
 	return agreement.Compare(cell.Estimate, want, decimals, 0)

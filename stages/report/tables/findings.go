@@ -15,7 +15,7 @@ import (
 // Findings writes what the replay has found on profiles of one's own, for the end of a run:
 // Table 1, and the rollouts of a task with which Uniform would have HBN's variance (Section 4.3).
 func Findings(w io.Writer, src *stored.Source) error {
-	s, err := Variance.Uncompared(src)
+	s, err := Variance.Sheet(src)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@
 package tables
 
 import (
-	"slices"
 	"strconv"
 
 	"speceval/internal/results/agreement"
@@ -26,14 +25,10 @@ var Texts = []*model.Table{measured.Corpus, CaseStudy}
 var quoted = []*model.Table{Variance, Robustness, measured.Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit, Policies, Worth, Suite, Paired}
 
 // Of is the stored tables that an experiment has.
-func Of(s *stored.Settings) []*model.Table { return had(All, s) }
+func Of(s *stored.Settings) []*model.Table { return model.Of(All, s) }
 
 // Quoted is the tables of an experiment that Macros quotes.
-func Quoted(s *stored.Settings) []*model.Table { return had(quoted, s) }
-
-func had(all []*model.Table, s *stored.Settings) []*model.Table {
-	return slices.DeleteFunc(slices.Clone(all), func(t *model.Table) bool { return t.Has != nil && !t.Has(s) })
-}
+func Quoted(s *stored.Settings) []*model.Table { return model.Of(quoted, s) }
 
 // Compared is the base names of the tables of an experiment that hold what was
 // measured against what was predicted.

@@ -10,7 +10,6 @@ import (
 	"speceval/internal/fleet/checkpoint"
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/paper"
-	"speceval/internal/servers/flops"
 	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
@@ -99,34 +98,16 @@ type flopsRow struct {
 	AttentionWidth      int64            `csv:"attention_width" head:"d attn|$d_{\\mathrm{attn}}$" paper:"0"`
 }
 
-// counted are the constants of the FLOP proxy, each checkpoint's counted from its
-// shape where that is known. A count that is not the constant by which tokens become
-// FLOPs is an error.
-func counted(constants []flops.Architecture) ([]flops.Architecture, error) {
-	all := slices.Clone(constants)
-	for i, a := range all {
-		shape, known := checkpoint.Find(a.Model)
-		if !known {
-			continue
-		}
-		if all[i] = shape.Architecture(); all[i] != a {
-			return nil, fmt.Errorf("%s: %s has the constants %+v, and its shape counts %+v", stored.ArchitecturesFile, a.Model, a, all[i])
-		}
-	}
-	return all, nil
-}
-
 func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
-	constants, err := stored.Architectures(src)
-	if err != nil {
-		return nil, err
-	}
-	all, err := counted(constants)
+	all, err := stored.Architectures(src)
 	if err != nil {
 		return nil, err
 	}
 	var rows []flopsRow
 	for _, a := range all {
+		if shape, known := checkpoint.Find(a.Model); known {
+			a = shape.Architecture()
+		}
 		rows = append(rows, flopsRow{model.Checkpoint(a.Model), a.ThetaCore, a.ThetaHead, a.FullAttentionLayers, a.AttentionWidth})
 	}
 	s := model.NewSheet("Constants of the FLOP proxy: parameters of the text core and of the output head, "+

@@ -59,16 +59,9 @@ var unknown = agreement.Estimate{Value: math.NaN(), SE: math.NaN()}
 // meanOf is the mean of a profile's pass probabilities with its standard error,
 // √(Σ p(1−p)/K)/N, each with its own K.
 func meanOf(p profile.Profile) agreement.Estimate {
-	sum, variance := 0.0, p.VarianceSum()/float64(p.TestedK)
-	if p.Tested != nil {
-		variance = 0
-	}
+	square := 0.0
 	for i := range p.N() {
-		sum += p.P(i)
-		if p.Tested != nil {
-			variance += p.Variance(i) / float64(p.Rollouts(i))
-		}
+		square += p.Variance(i) / float64(p.Rollouts(i))
 	}
-	n := float64(p.N())
-	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(variance) / n}
+	return agreement.Estimate{Value: p.Mean(), SE: math.Sqrt(square) / float64(p.N())}
 }
