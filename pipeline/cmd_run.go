@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -161,7 +160,7 @@ func (s *session) writePage(o *opened) error {
 	if err != nil || plan.Units() > 0 {
 		return nil // the report has not run, or not since its inputs changed
 	}
-	h := page.History{Stages: o.Stages, Records: o.snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
+	h := page.History{Stages: o.Stages, Records: o.snapshot.Records()}
 	err = atomicfile.Write(filepath.Join(o.Out, pageFile), func(w io.Writer) error { return o.Page(w, h) })
 	if err != nil {
 		return fmt.Errorf("the results are stored, but not the page: %w", err)

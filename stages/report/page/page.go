@@ -45,9 +45,6 @@ type view struct {
 	Tables   []grid
 	Left     []leftOut
 	Stages   []stage
-	Settings []Setting
-	Changed  int // settings that differ from the defaults
-	Facts    []fact
 }
 
 // leftOut is a table or figure that the page does not have, and why.
@@ -82,22 +79,12 @@ func Write(w io.Writer, src *stored.Source, h History) error {
 
 func newView(src *stored.Source, h History) (*view, error) {
 	v := &view{Guard: display.PageGuard(script), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"),
-		Settings: h.Settings, Facts: facts(h)}
+		About: about(src.Settings)}
 	v.Stages, v.Warnings = stagesOf(h)
-	for _, s := range h.Settings {
-		if s.Default != "" {
-			v.Changed++
-		}
+	verdicts, err := report.Verify(src)
+	if err != nil {
+		return nil, err
 	}
-	live := len(tables.Compared(src.Settings)) > 0
-	var verdicts report.Verdicts
-	var err error
-	if src.Published || live {
-		if verdicts, err = report.Verify(src); err != nil {
-			return nil, err
-		}
-	}
-	v.About = about(src.Settings, live)
 	if v.Savings, err = newSavings(src); err != nil {
 		return nil, err
 	}
@@ -126,12 +113,12 @@ func newView(src *stored.Source, h History) (*view, error) {
 }
 
 // about says which profiles were evaluated.
-func about(s *stored.Settings, live bool) string {
+func about(s *stored.Settings) string {
 	text := display.Count(len(s.Pairs), "profile", "profiles")
 	switch {
 	case s.Published:
 		text += " of the paper"
-	case live:
+	case len(tables.Compared(s)) > 0:
 		text += " of your own, which are not the paper’s; what was measured stands beside what was predicted"
 	default:
 		text += " of your own: the paper’s numbers do not apply to them, and there is no verdict"

@@ -1,10 +1,7 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"speceval/internal/terminal/display"
@@ -13,17 +10,8 @@ import (
 
 // History is how the results were made, which the page shows after them.
 type History struct {
-	Stages   []dag.Stage  // of the experiment, in order
-	Records  []dag.Record // of all their units
-	Settings []Setting
-	Origin   dag.Origin // of the program that writes the page
-	Cores    int        // of the machine that it runs on
-}
-
-// Setting is a key of the configuration with its value.
-type Setting struct {
-	Key, Value string
-	Default    string // the default value, where it is another; empty otherwise
+	Stages  []dag.Stage  // of the experiment, in order
+	Records []dag.Record // of all their units
 }
 
 // stage is a stage of the run, with what its units took.
@@ -90,45 +78,4 @@ func standing(stage string, records []dag.Record) (units int, state, warning str
 		warning = fmt.Sprintf("The %s stage has not run: its results are missing here.", stage)
 	}
 	return units, state, warning
-}
-
-// fact is a fact about what made stored results: each value that units have recorded,
-// with the number of units where there are several, the most frequent first.
-type fact struct {
-	Name   string
-	Values []string
-}
-
-// facts are the programs and machines that made the results, by the units' records,
-// and what wrote the page.
-func facts(h History) (all []fact) {
-	for _, f := range []struct {
-		name string
-		of   func(*dag.Manifest) string
-	}{
-		{"Made by commit", func(m *dag.Manifest) string { return m.Revision() }},
-		{"Go", func(m *dag.Manifest) string { return m.GoVersion }},
-		{"Host", func(m *dag.Manifest) string { return m.Host }},
-		{"Command", func(m *dag.Manifest) string { return m.Command }},
-		{"Provenance", func(m *dag.Manifest) string { return m.Provenance }},
-	} {
-		units := map[string]int{}
-		for _, r := range h.Records {
-			if r.Last != nil {
-				units[f.of(r.Last)]++
-			}
-		}
-		values := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
-			return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
-		})
-		for i, value := range values {
-			if len(values) > 1 {
-				values[i] = fmt.Sprintf("%s (units: %d)", value, units[value])
-			}
-		}
-		if len(values) > 0 {
-			all = append(all, fact{f.name, values})
-		}
-	}
-	return append(all, fact{"Page written by", []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", h.Origin.Revision(), h.Origin.GoVersion, h.Cores)}})
 }

@@ -23,6 +23,9 @@ type bar struct {
 	Budget       int32
 	Needs        string
 	Own, Uniform float64 // lengths, in percent of the longest
+
+	worth float64
+	clear bool // beyond the error
 }
 
 // newSavings averages b/r over profiles, weighted by their tasks, as Table 4 does. Errors
@@ -36,45 +39,42 @@ func newSavings(src *stored.Source) (s savings, err error) {
 	if s.Errors = errorsOf(profiles); src.Few != "" {
 		s.Errors = src.Few + ". " + s.Errors
 	}
-	most := 0.0
-	worth, clear := map[int32]float64{}, map[int32]bool{}
-	for _, b := range variance.Budgets(results.Ratios) {
-		rows := variance.Pick(results.Ratios, policy.HBN, b)
-		if len(rows) == 0 {
-			continue
-		}
-		se, _, err := variance.EquivalentErrors(results.Designs, rows)
+	most, at := 0.0, -1
+	for _, hbn := range variance.Spreads(results.Ratios, policy.HBN) {
+		se, _, err := variance.EquivalentErrors(results.Designs, hbn.Ratios)
 		if err != nil {
 			return s, err
 		}
-		se = math.Hypot(se, equivalentError(rows, profiles))
-		worth[b] = variance.MeanEquivalent(rows)
-		gain := math.Round(100*(worth[b]/float64(b)-1)) + 0 // not -0
-		needs := fmt.Sprintf("%.2f ± %.2f (%+.0f%%)", worth[b], se, gain)
-		if clear[b] = math.Abs(worth[b]-float64(b)) >= certain*se; !clear[b] {
+		se = math.Hypot(se, equivalentError(hbn.Ratios, profiles))
+		own := float64(hbn.Budget)
+		b := bar{Budget: hbn.Budget, worth: variance.MeanEquivalent(hbn.Ratios)}
+		needs := fmt.Sprintf("%.2f ± %.2f (%+.0f%%)", b.worth, se, math.Round(100*(b.worth/own-1))+0) // not -0
+		if b.clear = math.Abs(b.worth-own) >= certain*se; !b.clear {
 			needs += ": no difference beyond the error"
 		}
-		most = max(most, worth[b], float64(b))
-		s.Bars = append(s.Bars, bar{Budget: b, Needs: table.Minus(needs)})
+		b.Needs = table.Minus(needs)
+		most = max(most, b.worth, own)
+		if s.Bars = append(s.Bars, b); b.Budget == int32(src.CaseStudy.Budget) {
+			at = len(s.Bars) - 1
+		}
 	}
 	for i := range s.Bars {
 		b := &s.Bars[i]
-		b.Own, b.Uniform = math.Round(1000*float64(b.Budget)/most)/10, math.Round(1000*worth[b.Budget]/most)/10
+		b.Own, b.Uniform = math.Round(1000*float64(b.Budget)/most)/10, math.Round(1000*b.worth/most)/10
 	}
-	at := int32(src.CaseStudy.Budget)
-	if _, ok := worth[at]; !ok && len(s.Bars) > 0 {
-		at = s.Bars[len(s.Bars)-1].Budget
+	if at < 0 {
+		at = len(s.Bars) - 1
 	}
 	switch {
-	case len(s.Bars) == 0:
-	case !clear[at]:
-		s.Sentence = fmt.Sprintf("At %d rollouts a task no difference of HBN to Uniform is beyond the error.", at)
+	case at < 0:
+	case !s.Bars[at].clear:
+		s.Sentence = fmt.Sprintf("At %d rollouts a task no difference of HBN to Uniform is beyond the error.", s.Bars[at].Budget)
 	default:
 		decimals := 0
-		if math.Round(worth[at]) == float64(at) { // the difference is smaller
+		if math.Round(s.Bars[at].worth) == float64(s.Bars[at].Budget) { // the difference is smaller
 			decimals = 2
 		}
-		s.Sentence = fmt.Sprintf("At %d rollouts a task HBN is as precise as Uniform at %.*f.", at, decimals, worth[at])
+		s.Sentence = fmt.Sprintf("At %d rollouts a task HBN is as precise as Uniform at %.*f.", s.Bars[at].Budget, decimals, s.Bars[at].worth)
 	}
 	return s, nil
 }
