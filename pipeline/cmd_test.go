@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -14,12 +13,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/store/profile"
-	"speceval/pipeline/status"
 )
-
-func (b *bench) wreck(file, content string) {
-	write(filepath.Join(b.out, filepath.FromSlash(file)), content)
-}
 
 func TestPlanShowsReasonsAndTimes(t *testing.T) {
 	b := newBench(t)
@@ -35,7 +29,7 @@ total     4 units, time unknown with -j 1
 		t.Errorf("before any run:\n%s\nwant:\n%s", stdout, first)
 	}
 	b.ok("run")
-	b.wreck("replay/b.txt", "edited")
+	write(filepath.Join(b.out, "replay/b.txt"), "edited")
 	stdout, _ = b.ok("plan --set replay.draws=4096")
 	want(t, "plan", stdout,
 		"replay    3 of 3 units to run, about 3.0 s by earlier runs", // a second each, by the bench's clock
@@ -74,18 +68,16 @@ func TestWhyShowsKeysThatUnitTakes(t *testing.T) {
 func TestStatusCountsStates(t *testing.T) {
 	b := newBench(t)
 	b.ok("run")
-	b.wreck("manifests/replay/c.json", "{")
-	stdout, _ := b.ok("status --json")
-	var st status.Status
-	ok(t, json.Unmarshal([]byte(stdout), &st))
+	write(filepath.Join(b.out, "manifests/replay/c.json"), "{")
+	st, stages := b.status("")
 	if st.Fresh || st.Out != b.out || len(st.Stages) != 3 {
-		t.Fatalf("status %+v", st)
+		t.Errorf("status %+v", st)
 	}
-	if s := st.Stages[1]; s.Name != "replay" || s.State != "stale" || s.Fresh != 2 || s.Stale != 1 || s.Missing != 0 ||
+	if s := stages["replay"]; s.State != "stale" || s.Fresh != 2 || s.Stale != 1 || s.Missing != 0 ||
 		len(s.Reasons) != 1 || !strings.Contains(s.Reasons[0].Why, "manifests/replay/c.json is damaged") {
 		t.Errorf("replay: %+v", s)
 	}
-	stdout, _ = b.ok("status")
+	stdout, _ := b.ok("status")
 	want(t, "status", stdout, "replay    stale: 2 fresh, 1 stale; its manifest cannot be used", "generate  satisfied: published")
 }
 
@@ -124,14 +116,9 @@ func TestSecondInterruptStopsUnitsInFlight(t *testing.T) {
 		}
 		return nil
 	}
-	code, _, stderr := b.do("run")
-	if code != exitInterrupted {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "stderr", stderr, "interrupt again to stop them", "stopping the units in flight", "interrupted: 3 units not run")
+	b.wants("run", exitInterrupted, "interrupt again to stop them", "stopping the units in flight", "interrupted: 3 units not run")
 	b.hook = nil
-	_, stderr = b.ok("run")
-	want(t, "the next run", stderr, "replay: 2 of 3 units to run", "3 units done")
+	b.wants("run", exitDone, "replay: 2 of 3 units to run", "3 units done")
 }
 
 // quiz is a task file of twelve tasks whose answers need neither judge nor

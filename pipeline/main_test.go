@@ -167,6 +167,16 @@ func (b *bench) ok(line string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
+// wants is do for a command line that ends with a code and says every part on stderr.
+func (b *bench) wants(line string, code int, parts ...string) {
+	b.t.Helper()
+	ended, _, stderr := b.do(line)
+	if ended != code {
+		b.t.Errorf("%s: exit code %d, want %d", line, ended, code)
+	}
+	want(b.t, line, stderr, parts...)
+}
+
 // ran carries out a command line of the program, in a shell that change changes;
 // nil: in none of its own.
 func ran(change func(*shell), args ...string) (code int, stdout, stderr string) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,7 @@ import (
 )
 
 // withPage is a bench whose page counts how often it was written.
-func withPage(t *testing.T) (b *bench, written func() string) {
+func withPage(t *testing.T) (b *bench, wantPage func(page string)) {
 	b = newBench(t)
 	times := 0
 	b.page = func(w io.Writer, h page.History) error {
@@ -28,55 +27,44 @@ func withPage(t *testing.T) (b *bench, written func() string) {
 		_, err := fmt.Fprintf(w, "page %d of %d units", times, made)
 		return err
 	}
-	return b, func() string {
-		data, err := os.ReadFile(filepath.Join(b.out, pageFile))
-		if err != nil {
-			return ""
+	return b, func(page string) {
+		t.Helper()
+		if data, _ := os.ReadFile(filepath.Join(b.out, pageFile)); string(data) != page {
+			t.Errorf("the page is %q, want %q", data, page)
 		}
-		return string(data)
 	}
 }
 
 func TestThePageFollowsTheReport(t *testing.T) {
-	b, written := withPage(t)
-	if _, stderr := b.ok("run replay"); written() != "" || strings.Contains(stderr, pageFile) {
-		t.Errorf("a page without a report: %q\n%s", written(), stderr)
-	}
+	b, wantPage := withPage(t)
+	b.ok("run replay")
+	wantPage("")
 	_, stderr := b.ok("run")
 	want(t, "run", stderr, "report.html written")
-	if written() != "page 1 of 4 units" {
-		t.Errorf("after a run the page is %q", written())
-	}
+	wantPage("page 1 of 4 units")
 	b.ok("tables")
-	if written() != "page 2 of 4 units" {
-		t.Errorf("after tables the page is %q", written())
+	wantPage("page 2 of 4 units")
+	b.ok("run replay --set replay.draws=16") // the report is stale
+	wantPage("page 2 of 4 units")
+	if _, stderr := b.ok("tables -q"); strings.Contains(stderr, pageFile) {
+		t.Errorf("tables -q says %s", stderr)
 	}
-	b.ok("run replay --set replay.draws=16")
-	if written() != "page 2 of 4 units" {
-		t.Errorf("the report is stale, and yet the page is %q", written())
-	}
-	if _, stderr := b.ok("tables -q"); !strings.HasPrefix(written(), "page 3 of ") || strings.Contains(stderr, pageFile) {
-		t.Errorf("from stored results the page is %q\n%s", written(), stderr)
-	}
+	wantPage("page 3 of 0 units")
 }
 
 func TestAFailedRunLeavesThePage(t *testing.T) {
-	b, written := withPage(t)
+	b, wantPage := withPage(t)
 	b.ok("run")
-	b.hook = func(context.Context, string) error { return errBroken }
-	if code, _, _ := b.do("run --force"); code != exitFailed || written() != "page 1 of 4 units" {
-		t.Errorf("exit code %d, page %q", code, written())
-	}
+	b.fails("replay/b")
+	b.wants("run --force", exitFailed, "replay/b: broken")
+	wantPage("page 1 of 4 units")
 	b.hook = nil
 	b.page = func(w io.Writer, _ page.History) error {
 		fmt.Fprint(w, "half a page")
 		return errBroken
 	}
-	code, _, stderr := b.do("run --force")
-	if code != exitFailed || written() != "page 1 of 4 units" {
-		t.Errorf("exit code %d, page %q", code, written())
-	}
-	want(t, "stderr", stderr, "the results are stored, but not the page: ", "broken")
+	b.wants("run --force", exitFailed, "the results are stored, but not the page: ", "broken")
+	wantPage("page 1 of 4 units")
 }
 
 func TestFailuresGetALineAndAreListedLast(t *testing.T) {

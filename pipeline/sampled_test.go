@@ -69,19 +69,16 @@ func sample(t *testing.T, config, out string, args ...string) (code int, stdout,
 func corpusOf(t *testing.T, out, model string) []rollout.Rollout {
 	t.Helper()
 	rows, _, err := rowfile.ReadFile[rollout.Rollout](filepath.Join(out, "generate", "benchmark=smallbench", "model="+model, "part-0000.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return rows
 }
 
 func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
-	config, out := fleetExperiment(t, imitation.Faults{}), filepath.Join(t.TempDir(), "out")
-	_, plan, _ := sample(t, config, out, "plan")
-	want(t, "plan", plan, "generate  2 of 2 units to run", "360 requests, 216,000 tokens of answers at most")
-	if code, _, stderr := sample(t, config, out, "run", "generate"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
+	out := filepath.Join(t.TempDir(), "out")
+	at := " --config " + fleetExperiment(t, imitation.Faults{}) + " --out " + out
+	runs := func(line string) string { return said(t, exitDone, words(line+at)...) }
+	want(t, "plan", runs("plan"), "generate  2 of 2 units to run", "360 requests, 216,000 tokens of answers at most")
+	runs("run generate")
 	for _, model := range []string{"direct", "thinker"} {
 		rows := corpusOf(t, out, model)
 		if len(rows) != 180 {
@@ -91,23 +88,18 @@ func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 			if r.TaskIndex != int32(i/3) || r.Rollout != int32(i%3) || r.Model != model || r.Server == "" || r.CompletionTokens == 0 {
 				t.Fatalf("row %d of %s: %+v", i, model, r)
 			}
-			if thinks := r.ReasoningTokens != nil && *r.ReasoningTokens > 0; thinks != (model == "thinker") {
-				t.Errorf("row %d of %s has %v reasoning tokens", i, model, r.ReasoningTokens)
-			}
-			if model == "thinker" && *r.ReasoningTokens > 100 {
-				t.Errorf("row %d: %d tokens of thinking, over the budget", i, *r.ReasoningTokens)
+			if thinks := r.ReasoningTokens != nil && *r.ReasoningTokens > 0; thinks != (model == "thinker") || thinks && *r.ReasoningTokens > 100 {
+				t.Errorf("row %d of %s: the tokens of its thinking are none, or over the budget", i, model)
 			}
 		}
 	}
 	want(t, "manifest", read(filepath.Join(out, "manifests", "generate", "smallbench", "direct.json")), `"provenance": "simulated"`)
-	_, status, _ := sample(t, config, out, "status")
-	want(t, "status", status, "generate  fresh")
+	want(t, "status", runs("status"), "generate  fresh")
 
 	// Nothing that a rollout does not depend on makes it stale, and all else does.
 	for set, n := range map[string]string{"systems.window=4": "nothing to run", "serving.attempts=2": "nothing to run",
 		"sampling.top_p=0.9": "2 of 2 units to run", "experiment.seed=7": "2 of 2 units to run", "corpus.rollouts_per_task=4": "2 of 2 units to run"} {
-		_, plan, _ := sample(t, config, out, "plan", "--set", set)
-		want(t, "plan --set "+set, plan, n)
+		want(t, "plan --set "+set, runs("plan --set "+set), n)
 	}
 }
 
@@ -117,12 +109,8 @@ func TestFaultsOfServersLeaveNoTrace(t *testing.T) {
 	faulty, clean := filepath.Join(t.TempDir(), "faulty"), filepath.Join(t.TempDir(), "clean")
 	// That twelve attempts of one of 360 requests all fail happens in 5e-8 of runs.
 	faults := imitation.Faults{Error: 0.05, Cut: 0.05, Garbage: 0.05}
-	if code, _, stderr := sample(t, fleetExperiment(t, faults), faulty, "run", "generate", "--set", "serving.attempts=12", "--set", "serving.on_loss=again"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
-	if code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), clean, "run", "generate"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
+	said(t, exitDone, words("run generate --set serving.attempts=12 --set serving.on_loss=again --config "+fleetExperiment(t, faults)+" --out "+faulty)...)
+	said(t, exitDone, words("run generate --config "+fleetExperiment(t, imitation.Faults{})+" --out "+clean)...)
 	a, b := corpusOf(t, faulty, "direct"), corpusOf(t, clean, "direct")
 	for i := range a {
 		if a[i].Text != b[i].Text || a[i].Seed != b[i].Seed {
@@ -145,7 +133,7 @@ func TestWhatStandsInTheWayOfSampling(t *testing.T) {
 }
 
 func TestTheSmallExperimentIsShippedForTheFleet(t *testing.T) {
-	_, plan, _ := sample(t, "../experiments-small.toml", filepath.Join(t.TempDir(), "out"), "plan")
+	plan := said(t, exitDone, words("plan --config ../experiments-small.toml --out "+t.TempDir())...)
 	want(t, "plan", plan, "generate  2 of 2 units to run", "3,840 requests",
 		"score     3 of 3 units to run", "3,840 responses, 768 questions to the judge, 832 programs", "systems   14 of 14 units to run")
 }

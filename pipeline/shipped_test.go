@@ -13,11 +13,10 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// small makes the shipped experiment quick: the published profiles at a
+// smallSettings make the shipped experiment quick: the published profiles at a
 // precision that proves nothing but that everything fits together, and without a
 // TeX, which not every machine has.
-var small = []string{
-	"--config", "../experiments.toml",
+var smallSettings = []string{
 	"--set", "experiment.budgets=[4,8]", "--set", "systems.repeats=1", "--set", "replay.draws=16",
 	"--set", "replay.replicates=2", "--set", "replay.ibn_alphas=[0.1,0.5]",
 	"--set", "replay.resamples=2", "--set", "replay.resample_draws=2",
@@ -26,11 +25,11 @@ var small = []string{
 	"--set", "replay.ts_neyman.race_draws=2", "--set", "replay.ts_neyman.final_draws=2",
 }
 
-// speceval runs the shipped pipeline with the small setting and returns its
-// exit code and what it wrote.
-func speceval(t *testing.T, out string, args ...string) (code int, stdout, stderr string) {
+// small runs the shipped pipeline with the small setting, which ends with a code, and is what it
+// says.
+func small(t *testing.T, code int, out, line string) string {
 	t.Helper()
-	return ran(nil, append(append(args, "--out", out), small...)...)
+	return said(t, code, append(words(line+" --out "+out), smallSettings...)...)
 }
 
 // folderFiles are the contents of all outputs below dir by name. Manifests, logs, the
@@ -39,22 +38,16 @@ func speceval(t *testing.T, out string, args ...string) (code int, stdout, stder
 func folderFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if d != nil && (d.Name() == "manifests" || d.Name() == dag.LogsDir) {
-				return fs.SkipDir
-			}
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if name, _ := filepath.Rel(dir, path); name != ".lock" && name != pageFile {
-			contents[name] = string(data)
+	ok(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.Name() == "manifests" || d.Name() == dag.LogsDir:
+			return fs.SkipDir
+		case !d.IsDir() && name != ".lock" && name != pageFile:
+			contents[name] = read(filepath.Join(dir, name))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return contents
 }
 
@@ -62,9 +55,7 @@ func folderFiles(t *testing.T, dir string) map[string]string {
 // profiles to verdicts.
 func TestShippedExperiment(t *testing.T) {
 	one := t.TempDir()
-	if code, _, stderr := speceval(t, one, "run"); code != 0 {
-		t.Fatalf("run: exit code %d\n%s", code, stderr)
-	}
+	small(t, exitDone, one, "run")
 	results := folderFiles(t, one)
 	for _, want := range []string{
 		"replay/designs.parquet", "replay/ratios.parquet",
@@ -81,37 +72,18 @@ func TestShippedExperiment(t *testing.T) {
 		t.Errorf("%d ratios (%v), want those of 107 profiles, 2 budgets and %d policies", len(ratios), err, len(policy.All))
 	}
 
-	checkPage(t, filepath.Join(one, pageFile))
-
-	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 1338 units fresh") {
-		t.Errorf("plan after the run: exit code %d\n%s", code, plan)
-	}
-	if code, plan, _ := speceval(t, one, "plan", "--set", "replay.quadrature_order=8"); code != 0 ||
-		!strings.Contains(plan, "replay.quadrature_order 16 → 8") {
-		t.Errorf("plan after a change: exit code %d\n%s", code, plan)
-	}
-	if code, _, _ := speceval(t, one, "status", "--check", "--set", "replay.quadrature_order=8"); code != 3 {
-		t.Errorf("status --check of a changed experiment: exit code %d, want 3", code)
-	}
-	if code, _, stderr := speceval(t, one, "tables"); code != 0 {
-		t.Errorf("tables: exit code %d\n%s", code, stderr)
-	}
-	same(t, "before", results, "after tables", folderFiles(t, one))
-	code, verdicts, stderr := speceval(t, one, "verify")
-	if code != 0 && code != 4 || !strings.Contains(verdicts, "table1_variance") || !strings.Contains(verdicts, "budgets [16 32 64]") {
-		t.Errorf("verify: exit code %d\n%s%s", code, verdicts, stderr)
-	}
-}
-
-// checkPage looks for the parts of a page of the whole experiment.
-func checkPage(t *testing.T, file string) {
-	t.Helper()
-	page := read(file)
-	want(t, file, page, "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<th scope="row">b=8</th>`, `data-f="The variance of HBN over that of Uniform, `,
+	page := read(filepath.Join(one, pageFile))
+	want(t, "the page", page, "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<th scope="row">b=8</th>`, `data-f="The variance of HBN over that of Uniform, `,
 		`<section id="run">`)
 	if len(page) > 700_000 {
-		t.Errorf("%s has %d bytes", file, len(page))
+		t.Errorf("the page has %d bytes", len(page))
 	}
+	want(t, "plan after the run", small(t, exitDone, one, "plan"), "nothing to run: 1338 units fresh")
+	want(t, "plan after a change", small(t, exitDone, one, "plan --set replay.quadrature_order=8"), "replay.quadrature_order 16 → 8")
+	small(t, exitStale, one, "status --check --set replay.quadrature_order=8")
+	small(t, exitDone, one, "tables")
+	same(t, "before", results, "after tables", folderFiles(t, one))
+	want(t, "verify", small(t, exitOutside, one, "verify"), "table1_variance", "budgets [16 32 64]")
 }
 
 func same(t *testing.T, a string, as map[string]string, b string, bs map[string]string) {
@@ -136,36 +108,19 @@ func TestOwnProfiles(t *testing.T) {
 		"exam,m,0,x,0,50\nexam,m,1,y,25,50\nexam,m,2,z,49,50\n"+
 		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n")
 	out := filepath.Join(dir, "out")
-	own := []string{"--set", "corpus.profiles=" + mine}
-	_, _, planned := speceval(t, out, append([]string{"plan"}, own...)...)
+	own := " --set corpus.profiles=" + mine
 	const few = "Profiles with 7 rollouts of a task overstate savings: by some 90% with 8 of each task"
-	want(t, "the plan", planned, few, "easy__model=m is left out: its variance is zero",
+	want(t, "the plan", small(t, exitDone, out, "plan"+own), few, "easy__model=m is left out: its variance is zero",
 		"no case study: the profile aime24__model=qwen3_5_4b is not among the evaluated ones; replay.case_study.profile names another")
-	code, _, stderr := speceval(t, out, append([]string{"run", "-j", "1"}, own...)...)
-	if code != 0 {
-		t.Fatalf("run: exit code %d\n%s", code, stderr)
-	}
-	three := filepath.Join(dir, "three")
-	if code, _, stderr := speceval(t, three, append([]string{"run", "-j", "3"}, own...)...); code != 0 {
-		t.Fatalf("run -j 3: exit code %d\n%s", code, stderr)
-	}
+	run, three := small(t, exitDone, out, "run -j 1"+own), filepath.Join(dir, "three")
+	small(t, exitDone, three, "run -j 3"+own)
 	same(t, "-j 1", folderFiles(t, out), "-j 3", folderFiles(t, three))
-	want(t, "the run", stderr, "the mean over 3 profiles,\n", "\nbudget  Oracle  Tuned EN ", "  Uniform needs\n", "\n     8   ", few, filepath.Join(out, pageFile)+" written")
-	page, err := os.ReadFile(filepath.Join(out, pageFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want(t, "the page", string(page), few)
+	want(t, "the run", run, "the mean over 3 profiles,\n", "\nbudget  Oracle  Tuned EN ", "  Uniform needs\n", "\n     8   ", few, filepath.Join(out, pageFile)+" written")
+	want(t, "the page", read(filepath.Join(out, pageFile)), few)
 	table := folderFiles(t, out)["tables/table1_variance.csv"]
 	if strings.Contains(table, "paper") || !strings.HasPrefix(table, "budget,oracle,tuned_en,") || strings.Count(table, "\n") != 3 {
 		t.Errorf("table 1 of own profiles is\n%s", table)
 	}
-	robustness := folderFiles(t, out)["tables/robustness.csv"]
-	if !strings.Contains(robustness, "\n4,3,") {
-		t.Errorf("three of the four profiles can be evaluated, robustness says\n%s", robustness)
-	}
-	code, verdict, _ := speceval(t, out, append([]string{"verify"}, own...)...)
-	if code != 0 || !strings.Contains(verdict, "no verdict") {
-		t.Errorf("verify: exit code %d\n%s", code, verdict)
-	}
+	want(t, "robustness of three profiles of four", folderFiles(t, out)["tables/robustness.csv"], "\n4,3,")
+	want(t, "verify", small(t, exitDone, out, "verify"+own), "no verdict")
 }
