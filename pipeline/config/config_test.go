@@ -25,10 +25,8 @@ func TestOverrides(t *testing.T) {
 		c.Corpus.Profiles != "mine.csv" || c.Replay.TSNeyman.Search != "exhaustive" || c.Judge.Model != "3" || c.Sampling.Temperature != 1 {
 		t.Errorf("got %+v", c)
 	}
-	empty, err := Parse(nil, "empty.toml", []string{"replay.draws=16"})
-	if err != nil || empty.Replay.Draws != 16 {
-		t.Errorf("override of an empty file: %v", err)
-	}
+	empty := must(Parse(nil, "empty.toml", []string{"replay.draws=16"}))
+	same(t, "override of an empty file", empty.Replay.Draws, 16)
 }
 
 func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
@@ -61,9 +59,7 @@ func TestSliceIsCanonical(t *testing.T) {
 	if got := one.Slice(keys...); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(got, other.Slice(keys...)) {
 		t.Errorf("got %v and %v, want %v", got, other.Slice(keys...), want)
 	}
-	if got := one.Slice("replay.drws"); got["replay.drws"] != "" {
-		t.Errorf("an unknown key gives %q", got)
-	}
+	same(t, "an unknown key", one.Slice("replay.drws")["replay.drws"], "")
 }
 
 func TestMissingFileSaysWhatToDo(t *testing.T) {
@@ -89,9 +85,7 @@ func TestBadFiles(t *testing.T) {
 			}
 		}
 		_, err := Parse(text, filepath.Base(path), nil)
-		if got := strings.Split(fmt.Sprint(err), "\n"); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got\n\t%s\nwant\n\t%s", path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
-		}
+		same(t, path, strings.Split(fmt.Sprint(err), "\n"), want)
 	}
 }
 
@@ -123,5 +117,13 @@ func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// same fails unless there is what is wanted.
+func same[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }

@@ -34,9 +34,7 @@ h = 5`
 	}
 	got := keyLines(text)
 	for key, line := range want {
-		if got[key] != line {
-			t.Errorf("%s: line %d, want %d", key, got[key], line)
-		}
+		same(t, "line of "+key, got[key], line)
 	}
 }
 

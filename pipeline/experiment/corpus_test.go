@@ -25,9 +25,7 @@ func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
 	changed[5].PassCounts = slices.Clone(changed[5].PassCounts)
 	changed[5].PassCounts[0] ^= 1
 	for name, profiles := range map[string][]profile.Profile{"the paper's": papers, "one less": papers[1:], "all of the release": all, "one count changed": changed} {
-		if got := arePublished(profiles); got != (name == "the paper's") {
-			t.Errorf("%s: published is %v", name, got)
-		}
+		same(t, name+" is published", arePublished(profiles), name == "the paper's")
 	}
 }
 
@@ -73,9 +71,8 @@ func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
 	}
-	if _, err := ReadTasks(cfg, config.Benchmark{ID: "aime24"}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("aime24 without a file: %v", err)
-	}
+	_, err := ReadTasks(cfg, config.Benchmark{ID: "aime24"})
+	same(t, "aime24 without a file: is not there", errors.Is(err, fs.ErrNotExist), true)
 }
 
 // ownConfig is an experiment on a benchmark of one's own.
@@ -90,9 +87,8 @@ func TestOwnBenchmarksHaveOwnFiles(t *testing.T) {
 	if err != nil || absent != nil || len(all) != 1 || all[0].ID != "own" || len(all[0].Tasks) != 4 || all[0].Tasks[0].Benchmark != "own" || all[0].Tasks[0].Prompt != "Which one\r\nis \"red\"?" {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, _, err := readTasks(ownConfig(t, "", filepath.Join(dir, "other.jsonl"))); err == nil || !strings.Contains(err.Error(), "other.jsonl holds tasks of x") {
-		t.Errorf("tasks of another benchmark: %v", err)
-	}
+	_, _, err = readTasks(ownConfig(t, "", filepath.Join(dir, "other.jsonl")))
+	says(t, err, "other.jsonl holds tasks of x")
 	_, absent, err = readTasks(ownConfig(t, "tasks = '"+dir+"'\n", filepath.Join(dir, "absent.csv")))
 	if _, err := ReadTasks(config.Default(), config.Benchmark{ID: "primer", Tasks: "absent.csv"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is built in stands in for a file that is named: %v", err)
@@ -119,17 +115,14 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 		return all[0].Prompts().SHA256, nil
 	}
 	ours := must(source(""))
-	for folder, same := range map[string]bool{"same": true, "other": false} {
-		if sum := must(source(folder)); (sum == ours) != same {
-			t.Errorf("templates of %s: %s; before %s", folder, sum, ours)
-		}
+	for folder, as := range map[string]bool{"same": true, "other": false} {
+		same(t, "templates of "+folder+" are ours", must(source(folder)) == ours, as)
 	}
 	for folder, want := range map[string]string{
 		"wrong": "wrong: prompt mine.txt: is for nothing that is asked", "lost": `lost: prompt math.txt: the user turn lacks "<the problem>"`, "absent": "absent: ",
 	} {
-		if _, err := source(folder); err == nil || !strings.Contains(err.Error(), "corpus.prompts: "+filepath.Join(dir, want)) {
-			t.Errorf("%s: error %v, want %q", folder, err, want)
-		}
+		_, err := source(folder)
+		says(t, err, "corpus.prompts: "+filepath.Join(dir, want))
 	}
 }
 
@@ -154,10 +147,8 @@ func TestOwnBenchmarksOfThePage(t *testing.T) {
 	if len(both[0]) != 2 || !reflect.DeepEqual(both[0], both[1]) {
 		t.Errorf("CSV %+v\nJSONL %+v", both[0], both[1])
 	}
-	cfg, err := config.Parse([]byte(block("toml", "mine")), "benchmarks.md", nil)
-	if err != nil || cfg.Benchmarks[0].Tasks != "mine.jsonl" {
-		t.Errorf("%+v, %v", cfg, err)
-	}
+	cfg := must(config.Parse([]byte(block("toml", "mine")), "benchmarks.md", nil))
+	same(t, "the file", cfg.Benchmarks[0].Tasks, "mine.jsonl")
 }
 
 // write writes a program or a file, and the folders above it.
@@ -189,4 +180,22 @@ func must[T any](result T, err error) T {
 		panic(err)
 	}
 	return result
+}
+
+// same fails unless there is what is wanted.
+func same[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// says fails unless an error has every part.
+func says(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error %v, want %q", err, part)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,9 +32,7 @@ func TestFleetPlaces(t *testing.T) {
 		{Fleet{Count: 2, Port: 8000}, "127.0.0.1:8000 127.0.0.1:8001; "},
 	} {
 		workers, judges := test.fleet.places(cfg)
-		if got := strings.Join(workers, " ") + "; " + strings.Join(judges, " "); got != test.want {
-			t.Errorf("%+v: places %s, want %s", test.fleet, got, test.want)
-		}
+		same(t, fmt.Sprintf("%+v", test.fleet), strings.Join(workers, " ")+"; "+strings.Join(judges, " "), test.want)
 	}
 }
 
@@ -52,9 +51,7 @@ func TestTimingWithoutWeights(t *testing.T) {
 				continue
 			}
 			measured++
-			if u.Config["systems.lengths"] != `"drawn"` {
-				t.Errorf("%s has the configuration %v", u.ID, u.Config)
-			}
+			same(t, u.ID, u.Config["systems.lengths"], `"drawn"`)
 			for _, q := range u.Expect {
 				if strings.HasPrefix(q.Name, "GPU-hours") {
 					hours += q.Amount
@@ -62,18 +59,14 @@ func TestTimingWithoutWeights(t *testing.T) {
 			}
 		}
 	}
-	if measured != 4*107 {
-		t.Errorf("%d settings are timed, want 428", measured)
-	}
+	same(t, "settings that are timed", measured, 4*107)
 	if hours < 4000 || hours > 5000 { // 557 hours of eight GPUs
 		t.Errorf("%.0f GPU-hours", hours)
 	}
 	if !slices.ContainsFunc(e.Notes["systems"], func(n string) bool { return strings.HasPrefix(n, "18 of 18 benchmarks have no task file in tasks") }) {
 		t.Errorf("notes %q", e.Notes)
 	}
-	if entries, err := os.ReadDir(out); err != nil || len(entries) != 0 {
-		t.Errorf("planning leaves %v, %v", entries, err)
-	}
+	same(t, "files that planning leaves", len(must(os.ReadDir(out))), 0)
 }
 
 func parsed(text string) *config.Config { return must(config.Parse([]byte(text), "test.toml", nil)) }
@@ -101,9 +94,8 @@ func TestWhatAWeightlessWorkerLoads(t *testing.T) {
 	if got, err = prepare(pool.Model{ID: "own", Launch: launcher.Model{Path: folder}}); err != nil || got.Path != folder || strings.Join(got.Flags, " ") != "--load-format dummy" {
 		t.Errorf("a folder of the user's: %+v, %v", got, err)
 	}
-	if _, err = prepare(pool.Model{ID: "gpt", Launch: launcher.Model{Path: "gpt"}}); err == nil {
-		t.Error("a model without a shape was prepared")
-	}
+	_, err = prepare(pool.Model{ID: "gpt", Launch: launcher.Model{Path: "gpt"}})
+	says(t, err, "")
 }
 
 func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
@@ -116,11 +108,8 @@ func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
 		t.Errorf("%d tokens of a prompt and %d of an answer", prompt, tokens)
 	}
 	chat := "<|im_start|>user\n" + d.Prompt("qwen3_5_4b", 1, prompt) + "<|im_end|>\n<|im_start|>assistant\n<think>\n"
-	if n := len(fleet.Tokenize(chat)); n != prompt {
-		t.Errorf("the prompt that is made has %d tokens", n)
-	}
+	same(t, "tokens of the prompt that is made", len(fleet.Tokenize(chat)), prompt)
 	dir := filesIn(t, map[string]string{"mine.csv": "benchmark,model,task_index,task_id,pass_count,tested_k\nmine,qwen3_5_4b,0,a,1,4\nmine,qwen3_5_4b,1,b,3,4\n"})
-	if _, err := Load(timingFile, []string{"corpus.profiles=" + filepath.Join(dir, "mine.csv")}, Outside{}); err == nil || !strings.Contains(err.Error(), "not mine__model=qwen3_5_4b") || !strings.Contains(err.Error(), `"natural"`) {
-		t.Errorf("a profile that nobody knows: %v", err)
-	}
+	_, err := Load(timingFile, []string{"corpus.profiles=" + filepath.Join(dir, "mine.csv")}, Outside{})
+	says(t, err, "not mine__model=qwen3_5_4b", `"natural"`)
 }

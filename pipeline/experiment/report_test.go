@@ -54,9 +54,8 @@ func TestWhoGetsWhichKey(t *testing.T) {
 			t.Errorf("%s: launched servers see %q", what, s.Environment)
 		}
 		if tt.faults != "" {
-			if _, err := pool.New(s).Acquire(t.Context(), pool.Model{ID: "m", Launch: launcher.Model{}}); err == nil || !strings.Contains(err.Error(), tt.faults) {
-				t.Errorf("%s: %v", what, err)
-			}
+			_, err := pool.New(s).Acquire(t.Context(), pool.Model{ID: "m", Launch: launcher.Model{}})
+			says(t, err, tt.faults)
 		}
 	}
 }
@@ -94,9 +93,7 @@ func TestLiveResultsAreThoseOfTheStages(t *testing.T) {
 	}{{"experiments.toml", false, false}, {"experiments-timing.toml", true, false}, {"experiments-small.toml", true, true}, {"experiments-live.toml", true, true}} {
 		e := must(Load("../../"+tt.file, nil, Outside{}))
 		live := e.Reports.Live
-		if live.Timed != tt.servers || live.Predicted != tt.servers || live.Scored != tt.scored {
-			t.Errorf("%s: %+v", tt.file, live)
-		}
+		same(t, tt.file, []bool{live.Timed, live.Predicted, live.Scored}, []bool{tt.servers, tt.servers, tt.scored})
 	}
 }
 

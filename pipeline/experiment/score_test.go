@@ -56,24 +56,19 @@ func TestWhatScoringIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, unparted := range []bool{false, false, true} {
-		if s.Models[i].Unparted != unparted {
-			t.Errorf("%s: thinking in one text with the answer: %t", s.Models[i].ID, s.Models[i].Unparted)
-		}
+		same(t, s.Models[i].ID+" has its thinking in one text with the answer", s.Models[i].Unparted, unparted)
 	}
 	if len(notes) != 1 || !strings.HasPrefix(notes[0], "b has answers that a judge scores") {
 		t.Errorf("notes %q", notes)
 	}
 	before := s.Benchmarks[0].Answers
-	if tests, err := s.Benchmarks[0].Tests(tasks[0].Tasks[0]); err != nil || len(tests) != 1 {
-		t.Errorf("tests %v, %v", tests, err)
-	}
+	same(t, "tests", len(must(s.Benchmarks[0].Tests(tasks[0].Tasks[0]))), 1)
 	write(filepath.Join(dir, "tests.json"), `[{"kind":"stdin","input":"1","output":"2"}]`)
 	if after, _, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
 		t.Errorf("with other tests %+v, %v; before %+v", after, err, before)
 	}
-	if _, err := s.Benchmarks[0].Tests(tasks[0].Tasks[0]); err == nil || !strings.Contains(err.Error(), "tests.json was changed while this ran") {
-		t.Errorf("scores under the digest of other tests: %v", err)
-	}
+	_, err = s.Benchmarks[0].Tests(tasks[0].Tasks[0])
+	says(t, err, "tests.json was changed while this ran")
 	tasks[0].Tasks[0].TestsSHA256 = strings.Repeat("0", 64)
 	recorded, _, err := tasks[0].answers()
 	if err != nil || recorded.SHA256 == before.SHA256 {
@@ -83,9 +78,8 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if again, _, err := tasks[0].answers(); err != nil || again != recorded {
 		t.Errorf("tests are read though their digest is there: %+v, %v", again, err)
 	}
-	if _, err := s.Judge(t.Context()); err == nil || !strings.Contains(err.Error(), "judge.urls") {
-		t.Errorf("without a judge: %v", err)
-	}
+	_, err = s.Judge(t.Context())
+	says(t, err, "judge.urls")
 }
 
 func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
@@ -105,13 +99,10 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 		}
 		want := [2]string{cfg.Judge.Model, cfg.Judge.Model}
 		want[i] += ":prompt=" + digest(must(os.ReadFile(official)))[:8]
-		if got := [2]string{s.JudgeName, s.GradingName}; got != want {
-			t.Errorf("names %q, want %q", got, want)
-		}
+		same(t, "names", [2]string{s.JudgeName, s.GradingName}, want)
 		*file = missing
-		if _, err := settings(); err == nil || !strings.Contains(err.Error(), []string{"judge.prompt", "judge.grading_prompt"}[i]) {
-			t.Errorf("a prompt that is not there: %v", err)
-		}
+		_, err = settings()
+		says(t, err, []string{"judge.prompt", "judge.grading_prompt"}[i])
 		*file = ""
 	}
 }
@@ -136,9 +127,8 @@ func TestSamplingMakesRoomForTiming(t *testing.T) {
 	e := &Experiment{config: config.Default(), Notes: map[string][]string{}, close: []func(context.Context) error{func(context.Context) error { return busy }}}
 	e.config.Corpus.Tasks, e.config.Systems.Lengths = t.TempDir(), config.LengthsDrawn
 	m := must(e.measuredRuns(nil))
-	if _, err := m.Acquire(t.Context(), "qwen2_5_3b"); !errors.Is(err, busy) {
-		t.Errorf("error %v", err)
-	}
+	_, err := m.Acquire(t.Context(), "qwen2_5_3b")
+	same(t, "the error", errors.Is(err, busy), true)
 }
 
 // graderSettings are the settings of a benchmark that a program scores, in this folder.
@@ -180,12 +170,10 @@ func TestAnotherGraderIsAnotherRule(t *testing.T) {
 	rules("another program")
 	rules("another version", "grader.version=2")
 	rules("another sandbox", "grader.sandbox=false")
-	if _, err := first.Benchmarks[0].Grader(t.Context()); err == nil || !strings.Contains(err.Error(), "has changed since this command began") {
-		t.Error(err)
-	}
-	if s := graderSettings(t, named, "grader.timeout_seconds=7", "grader.processes=3"); seen[fmt.Sprint(s.Rules("own", "m"))] != "another program" {
-		t.Error("how long a grader may take changes its rules")
-	}
+	_, err := first.Benchmarks[0].Grader(t.Context())
+	says(t, err, "has changed since this command began")
+	s := graderSettings(t, named, "grader.timeout_seconds=7", "grader.processes=3")
+	same(t, "how long a grader may take is no rule", seen[fmt.Sprint(s.Rules("own", "m"))], "another program")
 }
 
 // A program for all benchmarks is one grader, so that its processes are counted once.
@@ -263,9 +251,7 @@ func TestRolloutsDependOnTheModelNotOnItsServer(t *testing.T) {
 
 func TestPublishedRunsTellWhatRolloutsTake(t *testing.T) {
 	hours := hoursOfRollout()
-	if len(hours) != 107 {
-		t.Errorf("%d benchmarks and models, want 107", len(hours))
-	}
+	same(t, "benchmarks and models", len(hours), 107)
 	for key, each := range hours {
 		if each <= 0 {
 			t.Errorf("%v: %v GPU-hours", key, each)
@@ -275,16 +261,12 @@ func TestPublishedRunsTellWhatRolloutsTake(t *testing.T) {
 	if len(got) != 3 || got[0].Amount != 30720 || got[1].Amount != 30720*16384 || got[2].Amount < 1 || got[2].Amount > 300 {
 		t.Errorf("aime24 of Qwen3.5-4B takes %v", got)
 	}
-	if unknown := expectedRollouts("mine", "m", 10, 100); len(unknown) != 2 {
-		t.Errorf("what was never run takes %v", unknown)
-	}
+	same(t, "quantities of what was never run", len(expectedRollouts("mine", "m", 10, 100)), 2)
 }
 
 func TestElementsHoldWhatTheConfigurationSays(t *testing.T) {
 	e := &Experiment{Executor: config.Default().Executor, Servers: map[string]bool{"generate": true}}
-	if got := e.ElementSeconds(); got != nil {
-		t.Errorf("without Slurm: %v", got)
-	}
+	same(t, "without Slurm", e.ElementSeconds(), nil)
 	e.Executor.Kind = config.ExecutorSlurm
 	got := e.ElementSeconds()
 	if _, inJobs := got["report"]; inJobs || got["replay"] != 300 {
@@ -294,9 +276,7 @@ func TestElementsHoldWhatTheConfigurationSays(t *testing.T) {
 
 func TestOwnModelsBringTheirCoefficients(t *testing.T) {
 	all := ownArchitectures([]config.Model{{ID: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}, {ID: "qwen2_5_3b"}})
-	if want := (flops.Architecture{Model: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}); len(all) != 1 || all[0] != want {
-		t.Errorf("%+v, want %+v", all, want)
-	}
+	same(t, "architectures", all, []flops.Architecture{{Model: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}})
 }
 
 // A judge without answers is told of once, when it is asked for.
@@ -314,9 +294,7 @@ func TestAJudgeWithoutAnswersIsTold(t *testing.T) {
 	for range 2 {
 		s.Judge(ctx)
 	}
-	if len(said) != 1 || said[0] != "note: tasks of open have no answer: the judge goes by the question and by what it knows" {
-		t.Errorf("%q", said)
-	}
+	same(t, "said", said, []string{"note: tasks of open have no answer: the judge goes by the question and by what it knows"})
 }
 
 // TestModulesThatAreMissing has interpreters that answer as one without numpy, as one
@@ -335,7 +313,5 @@ func TestModulesThatAreMissing(t *testing.T) {
 			t.Errorf("%s, %q: %q, want %q", tt.benchmark, tt.script, got, tt.want)
 		}
 	}
-	if got := missingModules(t.Context(), "python3", []TaskFile{{ID: "own"}}); got != "" {
-		t.Errorf("of no modules: %q", got)
-	}
+	same(t, "of no modules", missingModules(t.Context(), "python3", []TaskFile{{ID: "own"}}), "")
 }
