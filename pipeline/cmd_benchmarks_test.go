@@ -101,9 +101,7 @@ func TestBenchmarksDownload(t *testing.T) {
 	}
 	without := download(exitFailed, environment...)
 	want(t, "without a token", without, "aime25.jsonl: 30 tasks", "hard.jsonl: 100 tasks, 600 tests", hub.URL+"/datasets/Idavidrein/gpqa", "HF_TOKEN")
-	if n := strings.Count(without, "accept the terms at"); n != 1 {
-		t.Errorf("the gated set is named %d times:\n%s", n, without)
-	}
+	same(t, "times that the gated set is named", strings.Count(without, "accept the terms at"), 1)
 	with := download(exitDone, append(environment, "HF_TOKEN="+token)...)
 	want(t, "with a token", with, "biology.jsonl: 19 tasks", "physics.jsonl: 86 tasks", "livecodebench/code_generation_lite/test5.jsonl: is there already", "gpqa_diamond.csv: fetched")
 	if strings.Contains(with, token) {
@@ -178,12 +176,8 @@ Problem: Which one` + "\r\n" + `is "red"?
 Options: A) sky, B) rose
 Answer:
 `
-	if stdout != want {
-		t.Errorf("printed\n%s\nwant\n%s", stdout, want)
-	}
-	if stderr != "note: d has the same user turn as c: if all else is the same too, the mean counts it twice; the simulated fleet takes both for one\n" {
-		t.Errorf("said %s", stderr)
-	}
+	same(t, "what is printed", stdout, want)
+	same(t, "the note", stderr, "note: d has the same user turn as c: if all else is the same too, the mean counts it twice; the simulated fleet takes both for one\n")
 	open := filesIn(t, map[string]string{"q.jsonl": strings.ReplaceAll(two, "math", "judge")})
 	if _, stdout, _ := onShell("benchmarks", "check", filepath.Join(open, "q.jsonl")); !strings.Contains(stdout, "\n[system]\nReply in three lines") || !strings.HasSuffix(stdout, "\n[user]\n1?\n") {
 		t.Errorf("an open question: %s", stdout)

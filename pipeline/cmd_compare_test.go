@@ -36,12 +36,8 @@ func TestCheckScorerPrintsDisagreements(t *testing.T) {
 	if code != exitDone || len(lines) != 4 || lines[2] != `{"agree":2,"total":4}` || stderr != "" {
 		t.Fatalf("exit code %d:\n%s%s", code, stdout, stderr)
 	}
-	if want := path + `:2: gold "C", prediction "The answer is <B> & C", label true: scored false, read nothing (no answer: several options are named)`; lines[0] != want {
-		t.Errorf("printed %s\nwant %s", lines[0], want)
-	}
-	if want := path + `:4: gold "B", prediction " \\boxed{B}", label false: scored true, read "B"`; lines[1] != want {
-		t.Errorf("printed %s\nwant %s", lines[1], want)
-	}
+	same(t, "printed", lines[0], path+`:2: gold "C", prediction "The answer is <B> & C", label true: scored false, read nothing (no answer: several options are named)`)
+	same(t, "printed", lines[1], path+`:4: gold "B", prediction " \\boxed{B}", label false: scored true, read "B"`)
 }
 
 func TestCheckScorerAsJSON(t *testing.T) {

@@ -237,9 +237,7 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if p.StandardError > 0.05 || *p.Target != 0.05 || p.Rollouts != 5*p.Budget {
 		t.Errorf("%+v", p)
 	}
-	if r := l.evaluate("--target-se", "0.05", "--seed", "9"); r.Budget != p.Budget {
-		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
-	}
+	same(t, "the budget", l.evaluate("--target-se", "0.05", "--seed", "9").Budget, p.Budget)
 	const prior = "own/mine/hbn_staged-se0.05-seed9"
 	priced := l.says(exitDone, append(words("plan --budget 3 --price 2/4 --prior "+prior), l.mine("")...), "of answers, by ", "; $")
 	line := priced[strings.LastIndex(strings.TrimSpace(priced), "\n")+1:]
@@ -324,15 +322,11 @@ func TestResultsTellWhatIsLacking(t *testing.T) {
 		"rollouts     30 of 5 tasks\n", "tokens       not told of 30 rollouts", "note         a note")
 	for se, told := range map[float64]bool{0.0199: false, 0.0202: false, 0.021: true} {
 		text := shown(t, evaluation.Result{StandardError: se, Head: evaluation.Head{Stop: &evaluation.Stop{StandardError: 0.02}}})
-		if strings.Contains(text, "± 0.02 was asked for and not reached") != told {
-			t.Errorf("± %v: the result is\n%s", se, text)
-		}
+		same(t, "a target that is missed is told: "+text, strings.Contains(text, "± 0.02 was asked for and not reached"), told)
 	}
 	for dollars, told := range map[float64]bool{0.02: false, 0.03: true} {
 		text := shown(t, evaluation.Result{Cost: &evaluation.Cost{Dollars: dollars, Reported: true}, Head: evaluation.Head{Stop: &evaluation.Stop{Dollars: 0.02}}})
-		if strings.Contains(text, "WARNING      the servers report a cost of $0.03") != told {
-			t.Errorf("$%v: the result is\n%s", dollars, text)
-		}
+		same(t, "a cost beyond the limit is told: "+text, strings.Contains(text, "WARNING      the servers report a cost of $0.03"), told)
 	}
 }
 

@@ -47,9 +47,7 @@ func TestModelsAreRanked(t *testing.T) {
 
 	asked := l.count
 	l.says(exitDone, l.ranks(words("mine weak strong --budget 8")...), "P(best)  model", "is not the best with a probability of", "tier  mean", r.Evaluations[1])
-	if l.count != asked {
-		t.Errorf("a contest that is over: %d requests more", l.count-asked)
-	}
+	same(t, "requests of a contest that is over", l.count, asked)
 	if r := l.rank("strong", "mine", "weak", "--budget", "4", "--goal", "order", "--floor", "4"); fmt.Sprint(r.Rollouts) != "[20 20 20]" || r.Goal != "order" {
 		t.Errorf("a floor of the whole budget: %+v", r)
 	}
@@ -79,9 +77,7 @@ func TestPairsShareSeeds(t *testing.T) {
 	for _, r := range []show.Ranked{r, other} {
 		a, b := shown(r.Evaluations[0]), shown(r.Evaluations[1])
 		for i := range a.Rows {
-			if a.Rows[i].Rollouts() != b.Rows[i].Rollouts() {
-				t.Errorf("task %d has %d and %d rollouts", i, a.Rows[i].Rollouts(), b.Rows[i].Rollouts())
-			}
+			same(t, "rollouts of a pair", a.Rows[i].Rollouts(), b.Rows[i].Rollouts())
 		}
 		if c := compare(r.Evaluations...); a.Rollouts != 8*5 || c.StandardError != r.StandardError || *c.Coupled != *r.Coupled {
 			t.Errorf("compared: %+v, %+v", c, c.Coupled)

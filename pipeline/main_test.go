@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,6 @@ import (
 
 	"speceval/internal/machine/version"
 	"speceval/internal/results/agreement"
-	"speceval/internal/store/rowfile"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
@@ -221,6 +221,14 @@ func said(t *testing.T, code int, words ...string) string {
 	return stdout + stderr
 }
 
+// same fails unless there is what is wanted.
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
 // want checks that a text has every part.
 func want(t *testing.T, what, text string, parts ...string) {
 	t.Helper()
@@ -251,15 +259,6 @@ func write(path, text string) {
 }
 
 func read(path string) string { return string(must(os.ReadFile(path))) }
-
-// rowsOf is a Parquet file of rows.
-func rowsOf[T any](rows []T) string {
-	var b bytes.Buffer
-	if err := rowfile.Write(&b, rows, nil); err != nil {
-		panic(err)
-	}
-	return b.String()
-}
 
 // TestExitCodes is the contract with scripts.
 func TestExitCodes(t *testing.T) {

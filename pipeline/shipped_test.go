@@ -82,11 +82,11 @@ func TestShippedExperiment(t *testing.T) {
 	want(t, "plan after a change", small(t, exitDone, one, "plan --set replay.quadrature_order=8"), "replay.quadrature_order 16 → 8")
 	small(t, exitStale, one, "status --check --set replay.quadrature_order=8")
 	small(t, exitDone, one, "tables")
-	same(t, "before", results, "after tables", folderFiles(t, one))
+	sameFiles(t, "before", results, "after tables", folderFiles(t, one))
 	want(t, "verify", small(t, exitOutside, one, "verify"), "table1_variance", "budgets [16 32 64]")
 }
 
-func same(t *testing.T, a string, as map[string]string, b string, bs map[string]string) {
+func sameFiles(t *testing.T, a string, as map[string]string, b string, bs map[string]string) {
 	t.Helper()
 	if len(as) != len(bs) {
 		t.Errorf("%s has %d files, %s %d", a, len(as), b, len(bs))
@@ -114,7 +114,7 @@ func TestOwnProfiles(t *testing.T) {
 		"no case study: the profile aime24__model=qwen3_5_4b is not among the evaluated ones; replay.case_study.profile names another")
 	run, three := small(t, exitDone, out, "run -j 1"+own), filepath.Join(dir, "three")
 	small(t, exitDone, three, "run -j 3"+own)
-	same(t, "-j 1", folderFiles(t, out), "-j 3", folderFiles(t, three))
+	sameFiles(t, "-j 1", folderFiles(t, out), "-j 3", folderFiles(t, three))
 	want(t, "the run", run, "the mean over 3 profiles,\n", "\nbudget  Oracle  Tuned EN ", "  Uniform needs\n", "\n     8   ", few, filepath.Join(out, pageFile)+" written")
 	want(t, "the page", read(filepath.Join(out, pageFile)), few)
 	table := folderFiles(t, out)["tables/table1_variance.csv"]

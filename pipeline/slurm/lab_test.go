@@ -38,7 +38,6 @@ type job struct {
 	batch         *Batch
 	words         []string
 	elements      []*playedElement
-	hidden        bool // from squeue
 }
 
 type playedElement struct {
@@ -148,7 +147,7 @@ func (c *pretend) squeue(words []string) string {
 		if name != "" && j.name == name {
 			fmt.Fprintln(&b, j.id)
 		}
-		if name != "" || j.hidden || !slices.Contains(asked, j.id) {
+		if name != "" || !slices.Contains(asked, j.id) {
 			continue
 		}
 		for i, e := range j.elements {
