@@ -74,25 +74,13 @@ func elementBench(t *testing.T) *bench {
 func TestAnElementRunsItsUnits(t *testing.T) {
 	b := elementBench(t)
 	dir := b.batch(nil)
-	broken := true
-	b.hook = func(_ context.Context, unit string) error {
-		if unit == "replay/b" && broken {
-			return errors.New("out of luck")
-		}
-		return nil
-	}
-	code, _, stderr := b.do("unit --element " + dir)
-	if code != exitFailed || !strings.Contains(stderr, "unit replay/b: out of luck") {
-		t.Errorf("exit %d:\n%s", code, stderr)
-	}
+	b.fails("replay/b", errors.New("out of luck"))
+	b.wants("unit --element "+dir, exitFailed, "unit replay/b: out of luck")
 	wantEvents(t, dir, "started a, done a, started b, failed b, started c, done c")
 	want(t, "the manifest", read(filepath.Join(b.out, "manifests", "replay", "c.json")), `"job": "12_1"`, `"submitted": "2026-11-21T12:00:`, `"queue_seconds": `, `"attempt": 2`)
 
-	broken = false // it is requeued
-	if code, _, stderr := b.do("unit --element " + dir); code != exitFailed || !strings.Contains(stderr, "replay/a was done before") ||
-		!strings.Contains(stderr, "unit replay/b failed before it was requeued, and is left alone: unit replay/b: out of luck") {
-		t.Errorf("again: exit %d:\n%s", code, stderr)
-	}
+	b.hook = nil // it is requeued
+	b.wants("unit --element "+dir, exitFailed, "replay/a was done before", "unit replay/b failed before it was requeued, and is left alone: unit replay/b: out of luck")
 	wantEvents(t, dir, "started a, done a, started b, failed b, started c, done c, done a, done c")
 }
 
@@ -123,32 +111,28 @@ func TestAnElementSeveralUnitsAtATime(t *testing.T) {
 
 func TestAnElementRefuses(t *testing.T) {
 	for _, test := range []struct {
-		name        string
 		change      func(*slurm.Batch)
 		environment []string
 		code        int
 		says        string
 		events      string
 	}{
-		{"another program", func(batch *slurm.Batch) { batch.Build = "0123456789" }, nil,
+		{func(batch *slurm.Batch) { batch.Build = "0123456789" }, nil,
 			exitFailed, "is not the program that submitted this job", "failed a for good, failed b for good, failed c for good"},
-		{"another key", func(batch *slurm.Batch) { batch.Elements[1][1].Key = strings.Repeat("0", 64) }, nil,
+		{func(batch *slurm.Batch) { batch.Elements[1][1].Key = strings.Repeat("0", 64) }, nil,
 			exitFailed, "unit replay/b no longer has the key", "started a, done a, failed b for good, started c, done c"},
-		{"a unit that is no more", func(batch *slurm.Batch) { batch.Elements[1][1].Unit = "d" }, nil,
+		{func(batch *slurm.Batch) { batch.Elements[1][1].Unit = "d" }, nil,
 			exitFailed, "there is no unit replay/d", "failed a for good, failed d for good, failed c for good"},
-		{"no number", nil, []string{"SLURM_ARRAY_JOB_ID=12"}, exitUsage, `SPECEVAL_ELEMENT or SLURM_ARRAY_TASK_ID is ""`, ""},
-		{"no such element", nil, []string{"SLURM_ARRAY_TASK_ID=2"}, exitUsage, "want the number of one of the 2 elements", ""},
-		{"another format", func(batch *slurm.Batch) { batch.Format = 9 }, nil, exitFailed, "has format 9", ""},
+		{nil, []string{"SLURM_ARRAY_JOB_ID=12"}, exitUsage, `SPECEVAL_ELEMENT or SLURM_ARRAY_TASK_ID is ""`, ""},
+		{nil, []string{"SLURM_ARRAY_TASK_ID=2"}, exitUsage, "want the number of one of the 2 elements", ""},
+		{func(batch *slurm.Batch) { batch.Format = 9 }, nil, exitFailed, "has format 9", ""},
 	} {
 		b := elementBench(t)
 		if test.environment != nil {
 			b.environment = test.environment
 		}
 		dir := b.batch(test.change)
-		code, _, stderr := b.do("unit --element " + dir)
-		if code != test.code || !strings.Contains(stderr, test.says) {
-			t.Errorf("%s: exit %d, want %d with %q:\n%s", test.name, code, test.code, test.says, stderr)
-		}
+		b.wants("unit --element "+dir, test.code, test.says)
 		wantEvents(t, dir, test.events)
 	}
 }

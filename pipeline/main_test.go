@@ -241,11 +241,11 @@ func want(t *testing.T, what, text string, parts ...string) {
 
 var errBroken = errors.New("broken")
 
-// fails makes a unit fail, and no other.
-func (b *bench) fails(failing string) {
+// fails makes a unit fail by an error, and no other.
+func (b *bench) fails(failing string, by error) {
 	b.hook = func(_ context.Context, unit string) error {
 		if unit == failing {
-			return errBroken
+			return by
 		}
 		return nil
 	}

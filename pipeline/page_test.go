@@ -55,7 +55,7 @@ func TestThePageFollowsTheReport(t *testing.T) {
 func TestAFailedRunLeavesThePage(t *testing.T) {
 	b, wantPage := withPage(t)
 	b.ok("run")
-	b.fails("replay/b")
+	b.fails("replay/b", errBroken)
 	b.wants("run --force", exitFailed, "replay/b: broken")
 	wantPage("page 1 of 4 units")
 	b.hook = nil
@@ -69,7 +69,7 @@ func TestAFailedRunLeavesThePage(t *testing.T) {
 
 func TestFailuresGetALineAndAreListedLast(t *testing.T) {
 	b := newBench(t)
-	b.fails("replay/b")
+	b.fails("replay/b", errBroken)
 	_, _, stderr := b.do("run")
 	want(t, "stderr", stderr, "Z replay/b failed\n")
 	if !strings.HasSuffix(stderr, "speceval: 1 unit failed, 2 not run\n  replay/b: broken\n") {
@@ -80,7 +80,7 @@ func TestFailuresGetALineAndAreListedLast(t *testing.T) {
 func TestBarOnATerminal(t *testing.T) {
 	b := newBench(t)
 	b.terminal = true
-	b.fails("report/table")
+	b.fails("report/table", errBroken)
 	_, _, stderr := b.do("run")
 	want(t, "stderr", stderr, "\r", "replay", "report/table failed\n", "1 unit failed")
 	if strings.Contains(stderr, "\x1b[3") {
@@ -100,7 +100,7 @@ func (b *bench) logged() string {
 
 func TestARunLeavesALog(t *testing.T) {
 	b := newBench(t)
-	b.fails("replay/b")
+	b.fails("replay/b", errBroken)
 	b.do("run -q")
 	want(t, "the log", b.logged(),
 		`"msg":"run started","host":"lab","pid":7,"command":"speceval run -q","commit":"abc","config":"experiments.toml","holder":"pid 7 on lab, `,

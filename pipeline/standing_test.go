@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,20 +69,14 @@ func TestStatusWhileARunIsUnderWay(t *testing.T) {
 
 func TestAUnitFailedUntilItIsFreshOrAnother(t *testing.T) {
 	b := newBench(t)
-	b.hook = func(_ context.Context, unit string) error {
-		if unit == "replay/b" {
-			return fmt.Errorf("%w\n  in many\n  lines", errBroken)
-		}
-		return nil
-	}
+	b.fails("replay/b", errors.New("broken\n  in many\n  lines"))
 	b.do("run")
 	if st, stages := b.status(""); stages["replay"].Failed != 1 || len(st.Failures) != 1 || st.Failures[0].Error != "broken" ||
 		!strings.Contains(st.Failures[0].Log, "/logs/run-") {
 		t.Errorf("after the failure: %+v", st)
 	}
-	if _, stages := b.status("--set replay.draws=1024"); stages["replay"].Failed != 0 {
-		t.Error("another unit counts as failed")
-	}
+	_, stages := b.status("--set replay.draws=1024")
+	same(t, "other units that have failed", stages["replay"].Failed, 0)
 	b.hook = nil
 	key := regexp.MustCompile(`"unit":"b","key":"(\w+)"`).FindStringSubmatch(b.logged())[1]
 	b.ok("unit replay " + key) // writes no log of a run

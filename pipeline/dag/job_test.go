@@ -73,12 +73,10 @@ func TestJobKnowsWhoItIs(t *testing.T) {
 	l := crossing(t)
 	var footer map[string]string
 	var command, key string
-	l.hook = func(_ context.Context, unit string, j *Job) error {
-		if unit == "replay/x" {
-			footer, command, key = j.Footer("ratios/1"), j.Command(), j.Key()
-		}
+	l.hook = hooks{"replay/x": func(_ context.Context, j *Job) error {
+		footer, command, key = j.Footer("ratios/1"), j.Command(), j.Key()
 		return nil
-	}
+	}}
 	r := l.runner()
 	r.Origin.Dirty = true
 	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))

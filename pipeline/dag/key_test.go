@@ -128,15 +128,12 @@ func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
 // tidy up, in the middle of the victim's write.
 func runAndDie(dir, victim string) {
 	l := crossingIn(new(testing.T), dir)
-	l.hook = func(_ context.Context, unit string, job *Job) error {
-		if unit != victim {
-			return nil
-		}
-		return job.Write(l.unit(unit).Outputs[0], -1, func(w io.Writer) error {
+	l.hook = hooks{victim: func(_ context.Context, job *Job) error {
+		return job.Write(l.unit(victim).Outputs[0], -1, func(w io.Writer) error {
 			w.Write(make([]byte, 1<<17))
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		})
-	}
+	}}
 	r := Runner{Executor: pool(1), Now: time.Now}
 	panic(fmt.Sprint("still alive: ", r.Run(context.Background(), nil, l.plan(Selection{}))))
 }

@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// hooks run before the own work of units, by their names.
+type hooks map[string]func(ctx context.Context, job *Job) error
+
 // lab is a small experiment in a temporary folder. Each unit writes a text
 // that depends on its configuration and the texts of its inputs, and nothing
 // else, so that equal inputs give equal bytes.
@@ -27,8 +30,8 @@ type lab struct {
 	keep    bool // KeepGoing
 
 	mu   sync.Mutex
-	ran  []string                                               // units run, in order of start
-	hook func(ctx context.Context, unit string, job *Job) error // runs before the unit's own work
+	ran  []string // units run, in order of start
+	hook hooks
 }
 
 func newLab(t *testing.T) *lab { return &lab{t: t, dir: t.TempDir(), workers: 1} }
@@ -74,8 +77,8 @@ func (l *lab) work(ctx context.Context, u *Unit, job *Job) error {
 	l.mu.Lock()
 	l.ran = append(l.ran, job.ref.String())
 	l.mu.Unlock()
-	if l.hook != nil {
-		if err := l.hook(ctx, job.ref.String(), job); err != nil {
+	if hook := l.hook[job.ref.String()]; hook != nil {
+		if err := hook(ctx, job); err != nil {
 			return err
 		}
 	}

@@ -30,12 +30,7 @@ func TestResumeAfterFailureAnywhere(t *testing.T) {
 	for way, fail := range ways {
 		for i, victim := range order {
 			l := crossing(t)
-			l.hook = func(_ context.Context, unit string, job *Job) error {
-				if unit == victim {
-					return fail(l.unit(unit), job)
-				}
-				return nil
-			}
+			l.hook = hooks{victim: func(_ context.Context, job *Job) error { return fail(l.unit(victim), job) }}
 			ran, err := l.try(Selection{})
 			var failed *Error
 			if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Unit.String() != victim {
@@ -59,12 +54,8 @@ func TestResumeAfterFailureAnywhere(t *testing.T) {
 func TestKeepGoingRunsWhatDoesNotDependOnTheFailure(t *testing.T) {
 	l := crossing(t)
 	l.keep = true
-	l.hook = func(_ context.Context, unit string, _ *Job) error {
-		if unit == "replay/x" || unit == "score/b" {
-			return fmt.Errorf("%s is %w", unit, errBroken)
-		}
-		return nil
-	}
+	fail := func(_ context.Context, job *Job) error { return fmt.Errorf("%s is %w", job.ref, errBroken) }
+	l.hook = hooks{"replay/x": fail, "score/b": fail}
 	ran, err := l.try(Selection{})
 	wantUnits(t, "tried", ran, "score/a", "score/b", "replay/x")
 	const want = "2 units failed, 3 not run\n  score/b: score/b is broken\n  replay/x: replay/x is broken"
@@ -81,16 +72,15 @@ func TestFailureLetsUnitsInFlightFinishAndStartsNoOther(t *testing.T) {
 	l := crossing(t)
 	l.workers = 2
 	both, failed := make(chan struct{}), make(chan struct{})
-	l.hook = func(_ context.Context, unit string, _ *Job) error {
-		if unit == "score/a" {
-			<-both
-			close(failed)
-			return errBroken
-		}
+	l.hook = hooks{"score/a": func(context.Context, *Job) error {
+		<-both
+		close(failed)
+		return errBroken
+	}, "score/b": func(context.Context, *Job) error {
 		close(both)
 		<-failed
 		return nil
-	}
+	}}
 	ran, err := l.try(Selection{})
 	wantUnits(t, "tried", ran, "score/a", "score/b")
 	if !errors.Is(err, errBroken) {
@@ -110,18 +100,15 @@ func TestInterruptedRuns(t *testing.T) {
 	}{{"", false, 6}, {"score/b", true, 4}, {"report/all", true, 0}, {"replay/x", false, 4}} {
 		l, drain := crossing(t), make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		l.hook = func(ctx context.Context, unit string, _ *Job) error {
-			switch {
-			case unit != test.at:
-			case test.drain:
+		l.hook = hooks{test.at: func(ctx context.Context, _ *Job) error {
+			if test.drain {
 				close(drain)
-			default:
-				cancel()
-				<-ctx.Done()
-				return fmt.Errorf("stop: %w", ctx.Err())
+				return nil
 			}
-			return nil
-		}
+			cancel()
+			<-ctx.Done()
+			return fmt.Errorf("stop: %w", ctx.Err())
+		}}
 		plan := l.plan(Selection{})
 		if test.at == "" {
 			cancel()

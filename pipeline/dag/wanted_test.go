@@ -22,12 +22,10 @@ func TestAWantedInputMayBeAbsent(t *testing.T) {
 	l := wanting(t)
 	l.run(Selection{Stages: []string{"replay"}})
 	var got error
-	l.hook = func(_ context.Context, unit string, job *Job) error {
-		if unit == "report/all" {
-			_, got = job.Input("systems/runs.txt")
-		}
+	l.hook = hooks{"report/all": func(_ context.Context, job *Job) error {
+		_, got = job.Input("systems/runs.txt")
 		return nil
-	}
+	}}
 	plan := l.plan(Selection{Stages: []string{"report"}})
 	same(t, "warnings", plan.Warnings, []string{"systems has not run (1 unit, such as runs): report goes without its outputs"})
 	wantUnits(t, "without it", l.run(Selection{Stages: []string{"report"}}), "report/all")
