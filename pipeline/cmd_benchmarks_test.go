@@ -178,10 +178,6 @@ Answer:
 `
 	same(t, "what is printed", stdout, want)
 	same(t, "the note", stderr, "note: d has the same user turn as c: if all else is the same too, the mean counts it twice; the simulated fleet takes both for one\n")
-	open := filesIn(t, map[string]string{"q.jsonl": strings.ReplaceAll(two, "math", "judge")})
-	if _, stdout, _ := onShell("benchmarks", "check", filepath.Join(open, "q.jsonl")); !strings.Contains(stdout, "\n[system]\nReply in three lines") || !strings.HasSuffix(stdout, "\n[user]\n1?\n") {
-		t.Errorf("an open question: %s", stdout)
-	}
 }
 
 func TestCheckTellsAllFaults(t *testing.T) {
@@ -214,38 +210,27 @@ func TestCheckTellsAllFaults(t *testing.T) {
 	}
 }
 
-func TestCheckReadsAFolder(t *testing.T) {
-	dir := filesIn(t, map[string]string{"good.jsonl": two, "bad.jsonl": "{}\n", "mine.csv": ownRows, "README": "", "x.tests/a.json": ""})
-	code, stdout, stderr := onShell("benchmarks", "check", dir)
-	want := filepath.Join(dir, "good.jsonl") + ": 2 tasks of good: 2 math\n" + filepath.Join(dir, "mine.csv") + ": 4 tasks of mine: 2 math, 1 choice, 1 judge\n"
-	if code != exitFailed || stdout != want || !strings.Contains(stderr, "bad.jsonl: line 1: prompt: is missing") {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-}
-
-// A file of one's own is checked in any folder, and its chat and metadata are shown.
-func TestCheckNeedsNoConfiguration(t *testing.T) {
-	t.Chdir(t.TempDir())
-	const chat = `{"id":1,"messages":[{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"},{"role":"user","content":"2+2?"}],"answer":4,"scorer":"math","level":3}
+// TestCheckReads has a folder of files, an open question, a file that the configuration names, which
+// is asked as its benchmark, and one of one's own in a folder without a configuration, with a chat
+// and metadata.
+func TestCheckReads(t *testing.T) {
+	dir := filesIn(t, map[string]string{
+		"folder/good.jsonl": two, "folder/bad.jsonl": "{}\n", "folder/mine.csv": ownRows, "folder/README": "", "folder/x.tests/a.json": "",
+		"open.jsonl": strings.ReplaceAll(two, "math", "judge"), "own/mine.csv": ownRows, "own/prompts/own.txt": "Own: {{.Problem}} {{.Options}}",
+		"chat/chat.jsonl": `{"id":1,"messages":[{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"},{"role":"user","content":"2+2?"}],"answer":4,"scorer":"math","level":3}
 {"id":2,"prompt":"3+3?","answer":6,"scorer":"math"}
-`
-	write("chat.jsonl", chat)
-	code, stdout, stderr := ran(nil, "benchmarks", "check", "chat.jsonl")
-	const want = "\n[user]\n1+1?\n\n[assistant]\n2\n\n[user]\n2+2?\n\nKept with its rollouts and scores: {\"level\":3}\n"
-	if code != exitDone || !strings.HasSuffix(stdout, want) {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-}
-
-// The file of a configured benchmark is asked as that benchmark.
-func TestCheckKnowsTheConfiguredFiles(t *testing.T) {
-	dir := filesIn(t, map[string]string{"mine.csv": ownRows, "prompts/own.txt": "Own: {{.Problem}} {{.Options}}"})
-	path := filepath.Join(dir, "mine.csv")
-	text := "[corpus]\nprompts = '" + filepath.Join(dir, "prompts") + "'\n[[benchmark]]\nid = \"own\"\ntasks = '" + path + "'\n"
-	file := filepath.Join(dir, "e.toml")
-	write(file, text)
-	code, stdout, stderr := sample(t, file, "out", "benchmarks", "check", path)
-	if code != exitDone || !strings.Contains(stdout, "mine.csv: 4 tasks of own: ") || !strings.Contains(stdout, "\nOwn: Which one") {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
+`,
+	})
+	write(dir+"/own/e.toml", "[corpus]\nprompts = '"+dir+"/own/prompts'\n[[benchmark]]\nid = \"own\"\ntasks = '"+dir+"/own/mine.csv'\n")
+	check := func(line string) []string { return words("benchmarks check " + strings.ReplaceAll(line, "DIR", dir)) }
+	outcomes(t, onShell, []outcome{
+		{check("DIR/folder"), exitFailed, dir + "/folder/good.jsonl: 2 tasks of good: 2 math\n" + dir + "/folder/mine.csv: 4 tasks of mine: 2 math, 1 choice, 1 judge\n"},
+		{check("DIR/folder"), exitFailed, "bad.jsonl: line 1: prompt: is missing"},
+		{check("DIR/open.jsonl"), exitDone, "\n[system]\nReply in three lines"}, {check("DIR/open.jsonl"), exitDone, "\n[user]\n1?\n"},
+		{check("DIR/own/mine.csv --config DIR/own/e.toml"), exitDone, "mine.csv: 4 tasks of own: "},
+		{check("DIR/own/mine.csv --config DIR/own/e.toml"), exitDone, "\nOwn: Which one"},
+	})
+	t.Chdir(dir + "/chat")
+	alone := func(words ...string) (int, string, string) { return ran(nil, words...) }
+	outcomes(t, alone, []outcome{{check("chat.jsonl"), exitDone, "\n[user]\n1+1?\n\n[assistant]\n2\n\n[user]\n2+2?\n\nKept with its rollouts and scores: {\"level\":3}\n"}})
 }

@@ -153,13 +153,13 @@ func (a *announcer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fleetOf starts `speceval fleet` with more words and workers, and returns the
+// fleetOf starts `speceval fleet` with more words, and returns the
 // lines that it prints, one a replica, and what ends it: its exit code and
 // stderr.
-func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string, end func() (int, string)) {
+func fleetOf(t *testing.T, key string, words ...string) (lines []string, end func() (int, string)) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "e.toml")
-	write(file, fleetConfig+workers)
+	write(file, fleetConfig)
 	var stdout buffer
 	stderr := announcer{text: "serving; interrupt to stop", said: make(chan struct{})}
 	interrupts := make(chan os.Signal, 2)
@@ -201,7 +201,7 @@ func TestFleetServes(t *testing.T) {
 	dir := t.TempDir()
 	profiles, log := filepath.Join(dir, "p.csv"), filepath.Join(dir, "log.jsonl")
 	write(profiles, "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n")
-	lines, end := fleetOf(t, "", "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
+	lines, end := fleetOf(t, "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
 	if len(lines) != 3 || !strings.Contains(lines[0], "qwen3_5_4b  vLLM 0.23.0+simulated, 4096 tokens, 8 sequences, as Qwen3.5-4B on an H20, without waiting") ||
 		!strings.Contains(lines[1], "  org/plain  ") || !strings.Contains(lines[2], "  qwen3_5_4b  ") {
 		_, said := end()
@@ -239,7 +239,7 @@ func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
 // onePlain is a replica of the model that does not think.
 func onePlain(t *testing.T, more ...string) (line string, end func() (int, string)) {
 	t.Helper()
-	lines, end := fleetOf(t, "", "", append(words("--replicas 1 --port 0 --model plain --speed 0"), more...)...)
+	lines, end := fleetOf(t, "", append(words("--replicas 1 --port 0 --model plain --speed 0"), more...)...)
 	if len(lines) != 1 {
 		_, said := end()
 		t.Fatal(said)
@@ -266,14 +266,12 @@ func TestFleetNeedNotRepeatItself(t *testing.T) {
 func TestFleetTakesTheWorkersHere(t *testing.T) {
 	taken := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer taken.Close()
-	workers := fmt.Sprintf("[[worker]]\nname = \"w\"\nurls = [\"http://far:8000\", \"http://%s\"]\n", taken.Addr())
-	_, end := fleetOf(t, workers, "")
-	if code, said := end(); code != exitFailed || !strings.Contains(said, "address already in use; something else may be serving there") {
-		t.Errorf("exit code %d: %s", code, said)
-	}
+	config := filesIn(t, map[string]string{"e.toml": fleetConfig + fmt.Sprintf("[[worker]]\nname = \"w\"\nurls = [\"http://far:8000\", \"http://%s\"]\n", taken.Addr())})
+	want(t, "fleet", said(t, exitFailed, words("fleet --config "+config+"/e.toml")...), "address already in use; something else may be serving there")
 }
 
 func TestFleetRefuses(t *testing.T) {
+	config := filesIn(t, map[string]string{"e.toml": fleetConfig})
 	for line, fault := range map[string]string{
 		"":                                       "no [[worker]] with a URL on this machine",
 		"--replicas -1":                          "want a number of replicas",
@@ -292,9 +290,6 @@ func TestFleetRefuses(t *testing.T) {
 		"--replicas 1 --set corpus.nonsense=1":   "corpus.nonsense",
 		"--replicas 1 --fail cut=0.9,crash=0.9 ": "add up to",
 	} {
-		_, end := fleetOf(t, "", "", words(line)...)
-		if code, said := end(); code != exitUsage || !strings.Contains(said, fault) {
-			t.Errorf("%s: exit code %d: %s", line, code, said)
-		}
+		want(t, line, said(t, exitUsage, words("fleet --config "+config+"/e.toml "+line)...), fault)
 	}
 }

@@ -32,7 +32,6 @@ import (
 type bench struct {
 	t          *testing.T
 	out        string
-	draws      string
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
 	page       func(w io.Writer, h page.History) error      // nil: there is none
@@ -69,7 +68,7 @@ func (b *buffer) take() string {
 
 func newBench(t *testing.T) *bench {
 	return &bench{
-		t: t, out: filepath.Join(t.TempDir(), "out"), draws: "8192",
+		t: t, out: filepath.Join(t.TempDir(), "out"),
 		interrupts: make(chan os.Signal, 2),
 		clock:      time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 	}
@@ -79,7 +78,7 @@ func (b *bench) load(file string, sets []string, o experiment.Outside) (*experim
 	if file != "experiments.toml" {
 		return nil, fmt.Errorf("%s: there is no such file", file)
 	}
-	draws := b.draws
+	draws := "8192"
 	for _, set := range sets {
 		value, ok := strings.CutPrefix(set, "replay.draws=")
 		if !ok {

@@ -146,42 +146,6 @@ func want(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// TestReasonsFitTheirLine changes hundreds of inputs of a stage: status and plan
-// say so in a line, and status --json has all.
-func TestReasonsFitTheirLine(t *testing.T) {
-	out := t.TempDir()
-	table := func(sum string) []dag.Stage {
-		stage := dag.Stage{Name: "report", Version: 1}
-		for _, id := range []string{"a", "b"} {
-			u := dag.Unit{ID: id, Outputs: []string{id}, Run: func(_ context.Context, job *dag.Job) error {
-				return job.Write(id, -1, func(io.Writer) error { return nil })
-			}}
-			for i := range 300 {
-				u.Sources = append(u.Sources, dag.Source{Name: fmt.Sprintf("data/profile-%d.parquet", i), SHA256: sum})
-			}
-			stage.Units = append(stage.Units, u)
-		}
-		return []dag.Stage{stage}
-	}
-	dagtest.Run(t, table("1111"), out)
-	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
-	st := Of(out, "", plan, nil)
-	var text, planned, document strings.Builder
-	for _, err := range []error{st.Text(&text, 0), WritePlan(&planned, plan, Machines{Workers: 1}, 0), json.NewEncoder(&document).Encode(st)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, line := range strings.Split(text.String()+planned.String(), "\n") {
-		if n := utf8.RuneCountInString(line); n > 180 {
-			t.Errorf("a line of %d columns: %s", n, line)
-		}
-	}
-	want(t, "status", text.String(), "source data/profile-0.parquet changed", " more")
-	want(t, "plan", planned.String(), "source data/profile-0.parquet changed", " more")
-	want(t, "status --json", document.String(), "source data/profile-0.parquet changed", "source data/profile-299.parquet changed")
-}
-
 func TestWhatAnEstimateGoesBy(t *testing.T) {
 	for _, test := range []struct {
 		e    dag.Estimate
@@ -253,6 +217,8 @@ func longest(text string) (line string) {
 	return line
 }
 
+// TestEverythingFitsANarrowTerminal changes a configuration, and hundreds of inputs of a stage: status
+// and plan say so in lines, and status --json has all.
 func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	const id = "design/hbn/n=30/replicate="
 	stages := []dag.Stage{{Name: "generate", Satisfied: "published profiles stand in: data/profiles.parquet"},
@@ -264,13 +230,19 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 				return job.Write(fmt.Sprint("f", i), -1, func(io.Writer) error { return nil })
 			}})
 	}
+	stages = append(stages, dag.Stage{Name: "report", Units: []dag.Unit{{ID: "a", Outputs: []string{"a"}, Run: func(_ context.Context, job *dag.Job) error {
+		return job.Write("a", -1, func(io.Writer) error { return nil })
+	}}}})
 	out := t.TempDir()
 	dagtest.Run(t, stages, out)
+	for i := range 300 {
+		stages[2].Units[0].Sources = append(stages[2].Units[0].Sources, dag.Source{Name: fmt.Sprintf("data/profile-%d.parquet", i), SHA256: "1111"})
+	}
 	for i := range stages[1].Units {
 		stages[1].Units[i].Config = map[string]string{"experiment.budgets": "[8,24]"}
 	}
 	plan := dagtest.Plan(t, stages, out, dag.Selection{})
-	var planned, why, stood, bars strings.Builder
+	var planned, why, stood, bars, document strings.Builder
 	m := Machines{Workers: 2}
 	st := Of(out, "", plan, nil)
 	st.Stages[1].Failed = 1
@@ -279,7 +251,7 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	bar := Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))
 	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observe: bar.Observe}
-	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), r.Run(t.Context(), nil, plan)} {
+	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), json.NewEncoder(&document).Encode(st), r.Run(t.Context(), nil, plan)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,6 +264,10 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	want(t, "plan", strings.Join(strings.Fields(planned.String()), " "), "3 units: experiment.budgets [8,16] → [8,24] experiment.budgets changes 3 units: all budgets share the paths of common random numbers")
 	want(t, "why", strings.Join(strings.Fields(why.String()), " "), "3 of 3 units to run, about", "all budgets share")
 	want(t, "status", stood.String(), "replay    stale: 3 stale, 1 failed;")
+	for what, text := range map[string]string{"status": stood.String(), "plan": planned.String()} {
+		want(t, what, strings.Join(strings.Fields(text), " "), "source data/profile-0.parquet added", " more")
+	}
+	want(t, "status --json", document.String(), "source data/profile-0.parquet added", "source data/profile-299.parquet added")
 	want(t, "the bar", bars.String(), "replay, about ", " left")
 	if n := strings.Count(bars.String(), "one note of all"); n != 1 {
 		t.Errorf("the note of all units is there %d times:\n%s", n, bars.String())
