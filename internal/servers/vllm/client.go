@@ -55,7 +55,6 @@ const (
 type Client struct {
 	root, api string // the server's address, and the API's, before chat/completions and models
 	options   Options
-	hider     *hider // of the key, in all that the server sends
 	transport *http.Transport
 	manner    atomic.Pointer[manner]
 	tags      sync.Map // of tags, by model
@@ -92,7 +91,7 @@ func New(baseURL string, o Options) (*Client, error) {
 	if u, err := url.Parse(api); err == nil && !versioned.MatchString(u.Path) {
 		api += "/v1"
 	}
-	c := &Client{root: strings.TrimSuffix(api, "/v1"), api: api, options: o, hider: o.Key.hider(), born: o.Clock.Now(), transport: t}
+	c := &Client{root: strings.TrimSuffix(api, "/v1"), api: api, options: o, born: o.Clock.Now(), transport: t}
 	c.manner.Store(&manner{plain: o.Plain})
 	return c, nil
 }
@@ -175,7 +174,7 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 		return nil, c.blame(ctx, err)
 	}
 	said, _ := c.read(ctx, response, largestRefusal)
-	e := failure(response.StatusCode, []byte(c.hider.refusal(string(said))))
+	e := failure(response.StatusCode, c.options.Key.hide(said))
 	if location := response.Header.Get("Location"); location != "" {
 		e.Message = "the server says it is at " + clip(location) + ": use that address"
 	}
@@ -268,10 +267,10 @@ func (c *Client) blame(ctx context.Context, err error) error {
 	case errors.As(err, &e):
 		e.URL, e.Hint = c.root, c.options.KeyHint
 		for _, words := range []*string{&e.Message, &e.Type, &e.Param} {
-			*words = c.hider.refusal(*words)
+			*words = string(c.options.Key.hide([]byte(*words)))
 		}
-		if e.Err != nil && c.hider.refusal(e.Err.Error()) != e.Err.Error() {
-			e.Err = errors.New(c.hider.refusal(e.Err.Error())) // without its own cause
+		if e.Err != nil && len(c.options.Key) >= shortKey && strings.Contains(e.Err.Error(), string(c.options.Key)) {
+			e.Err = errors.New(string(c.options.Key.hide([]byte(e.Err.Error())))) // without its own cause
 		}
 	}
 	return err

@@ -131,7 +131,7 @@ func (c *Client) question(ctx context.Context, what string, body map[string]any,
 	if err != nil || into == nil {
 		return err
 	}
-	answer = c.hider.answer(answer)
+	answer = c.options.Key.hide(answer)
 	if text, ok := into.(*string); ok {
 		*text = string(answer)
 		return nil

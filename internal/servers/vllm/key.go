@@ -1,15 +1,13 @@
 package vllm
 
 import (
+	"bytes"
 	"errors"
-	"html"
-	"net/url"
-	"regexp"
 	"strings"
 )
 
 // Key is the key that a server requires of its clients. No format shows it, and a client
-// hides it in all that a server sends: see hider.
+// hides it in all that a server sends.
 type Key string
 
 func (Key) String() string { return hidden }
@@ -31,55 +29,13 @@ func (k Key) Check() error {
 // hidden stands in place of a key.
 const hidden = "…"
 
-// shortKey is the length in bytes below which a key is a word, such as EMPTY, and no secret:
-// it is hidden in refusals alone, as a whole word, since an answer may have the word too.
+// shortKey is the length in bytes below which a key is a word, such as EMPTY, and no secret.
 const shortKey = 8
 
-// hider hides a key in what a server sends.
-type hider struct {
-	word  *regexp.Regexp    // a short key; nil of others
-	whole *strings.Replacer // the key, as text, JSON, URLs and HTML write it
-	parts *strings.Replacer // it, or a long beginning or end, as refusals shorten it
-}
-
-// hider of the key; nil of none.
-func (k Key) hider() *hider {
-	switch {
-	case k == "":
-		return nil
-	case len(k) < shortKey:
-		return &hider{word: regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(string(k)) + `\b`)}
+// hide returns what a server says without the key.
+func (k Key) hide(said []byte) []byte {
+	if len(k) < shortKey || !bytes.Contains(said, []byte(k)) {
+		return said
 	}
-	key, forms := string(k), []string(nil)
-	for _, form := range []string{
-		key, strings.ReplaceAll(key, "/", `\/`), strings.ReplaceAll(key, "/", `\\/`), // as PHP writes it, once and twice
-		url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key),
-	} {
-		forms = append(forms, form, hidden)
-	}
-	h := &hider{whole: strings.NewReplacer(forms...)}
-	for n := len(key) - 1; n >= max(shortKey, len(key)/3); n-- { // the longest wins
-		forms = append(forms, key[:n], hidden, key[len(key)-n:], hidden)
-	}
-	h.parts = strings.NewReplacer(forms...)
-	return h
-}
-
-// refusal is the text of a refusal without the key and without long parts of it.
-func (h *hider) refusal(text string) string {
-	switch {
-	case h == nil:
-		return text
-	case h.word != nil:
-		return h.word.ReplaceAllLiteralString(text, hidden)
-	}
-	return h.parts.Replace(text)
-}
-
-// answer is an answer, or a part of one, without the key.
-func (h *hider) answer(text []byte) []byte {
-	if h == nil || h.word != nil {
-		return text
-	}
-	return []byte(h.whole.Replace(string(text)))
+	return bytes.ReplaceAll(said, []byte(k), []byte(hidden))
 }

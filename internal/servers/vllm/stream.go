@@ -45,7 +45,7 @@ func (c *Client) ask(ctx context.Context, r Request, seen func(Piece)) (Completi
 	response, m, err := c.post(ctx, &r, stream)
 	if err == nil {
 		defer response.Body.Close()
-		a.Software = clip(string(c.hider.answer([]byte(response.Header.Get("Server")))))
+		a.Software = clip(string(c.options.Key.hide([]byte(response.Header.Get("Server")))))
 		a.plain, a.tokens = m.plain, r.mostTokens(m)
 		err = c.blame(ctx, a.read(response.Body))
 	}
@@ -153,7 +153,7 @@ func (a *assembly) line(line []byte) error {
 	case len(line) == 0:
 		return a.flush()
 	case field == "error":
-		return failure(0, a.client.hider.answer(value))
+		return failure(0, a.client.options.Key.hide(value))
 	case field == "event":
 		a.failing = bytes.Contains(value, []byte("error"))
 		return nil
@@ -193,7 +193,7 @@ func (a *assembly) flush() (err error) {
 
 // event reads the data of an event, or JSON that is the body or a line of it.
 func (a *assembly) event(data []byte) error {
-	data = a.client.hider.answer(bytes.TrimSpace(data))
+	data = a.client.options.Key.hide(bytes.TrimSpace(data))
 	switch {
 	case len(data) == 0: // to keep the connection alive
 		return nil
