@@ -1,7 +1,6 @@
 package latex
 
 import (
-	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -178,17 +177,11 @@ func (p *parser) closes() bool {
 const relations = "= < > ≤ ≥ ≠ ≈ ∈ ∉ ≡"
 
 func (p *parser) relation() Answer {
-	if p.label() {
-		name := value(algebra.Var(p.ahead(0).text))
-		p.pos++
-		return Answer{Kind: Relation, Items: []Answer{name, p.primary()}, Rels: []string{"="}}
-	}
 	first := p.union()
 	p.modulus(&first) // n mod 7 = 3
 	items := []Answer{first}
 	var rels []string
 	for !p.failed {
-		p.continued()
 		p.align()
 		sign := p.peek()
 		if sign == "" || !strings.Contains(relations, sign) {
@@ -221,17 +214,6 @@ func (p *parser) relation() Answer {
 	return a
 }
 
-// label reports whether a point with its name comes next, A(1,2).
-func (p *parser) label() bool {
-	name := p.ahead(0).text
-	if !p.next(symbol) || len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
-		return false
-	}
-	inside, ok := p.enclosed(1)
-	after := p.ahead(len(inside) + 3)
-	return ok && slices.ContainsFunc(inside, func(t token) bool { return t.text == "," }) && after.kind >= operator && strings.Contains(", ; ∨ ∧ .", after.text)
-}
-
 // enclosed is the text between parentheses n tokens ahead, which hold no others.
 func (p *parser) enclosed(n int) (inside []token, ok bool) {
 	for i := p.pos + n; i < len(p.tokens); i++ {
@@ -243,20 +225,6 @@ func (p *parser) enclosed(n int) (inside []token, ok bool) {
 		}
 	}
 	return nil, false
-}
-
-// continued skips the end of a line if a relation goes on behind it.
-func (p *parser) continued() {
-	if p.peek() != `\\` || p.cells > 0 {
-		return
-	}
-	i := 1
-	for p.ahead(i).text == "&" {
-		i++
-	}
-	if t := p.ahead(i); t.kind == operator && strings.Contains(relations, t.text) {
-		p.pos += i
-	}
 }
 
 // union reads sets joined by ∪, ∩ or ∖.
