@@ -24,11 +24,11 @@ func readFinal(r scoring.Response) words.Final {
 
 var (
 	colons   = regexp.MustCompile("[:：]")
-	sentence = regexp.MustCompile(`(?i)^(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:final |correct )?answer is:? (.+)$`)
+	sentence = regexp.MustCompile(`(?i)^(?:.*[.!?] )?(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:final |correct )?answer is:? (.+)$`)
 )
 
 // unlabelled is the last line of a response without the label before its answer, in any language,
-// or, in English, without the sentence around it.
+// or, in English, without the sentence around it and those before.
 func unlabelled(text string) string {
 	if m := sentence.FindStringSubmatch(text); m != nil {
 		return m[1]

@@ -26,6 +26,7 @@ func TestExact(t *testing.T) {
 		{"Paris", "It is:\n\n```text\nParis\n```\n", true}, {"```", "```", true},
 		{"Paris", "**Antwort:** Paris", true}, {"Paris", "Réponse finale : Paris", true}, {"东京", "答案：东京", true},
 		{"Paris", "The answer is Paris.", true}, {"Paris", "So the final answer is: **Paris**", true}, {"U.S.", "The answer is U.S.", true},
+		{"False", "Not true is false. So the answer is False.", true}, {"Paris", "Lyon? No. The answer is Paris. I am sure.", false}, {"Paris", "He says: the answer is Paris.", false},
 		{"Paris", "The answer is not Paris.", false}, {"Paris", "I doubt that the answer is Paris.", false}, {"Paris", "The answer is Paris or Rome.", false},
 		{"Paris", `{"answer": "Paris", "confidence": 0.9}`, true}, {"Paris", "```json\n{\"reason\": \"r\", \"answer\": \"Paris\"}\n```", true}, {"Rome", `{"answer": "Paris", "not": "Rome"}`, false},
 		{"12：30", "Answer: 12：30", true}, {"Stadt: Paris", "Stadt: Paris", true}, {"Paris", "Stadt: Paris", false},
