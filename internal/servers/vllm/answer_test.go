@@ -424,7 +424,7 @@ func FuzzAnswer(f *testing.F) {
 				}
 				text += p.Text
 			}, false)
-			a.plain, a.tokens = plain, r.mostTokens(manner{plain: plain})
+			a.most = r.limits(1000, manner{plain: plain})
 			err, got := a.read(bytes.NewReader(data)), a.Completion
 			if err == nil && text != got.Text || !utf8.ValidString(got.Text+got.Reasoning) {
 				t.Fatalf("%q: pieces are %q, whole %+v", data, text, got)

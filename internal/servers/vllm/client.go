@@ -45,7 +45,7 @@ type Options struct {
 }
 
 const (
-	largestControl = 8 << 20   // bytes of a list of models, of metrics and the like; of an answer: see largestAnswer
+	largestControl = 8 << 20   // bytes of a list of models, of metrics and the like; of an answer: see limits
 	largestRefusal = 256 << 10 // bytes of a body that says why not
 	connectWithin  = 10 * time.Second
 	idleWithin     = 4 * time.Second // of a connection, which vLLM closes after five seconds
@@ -115,8 +115,8 @@ func (c *Client) URL() string { return c.root }
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // post sends a request for a completion, and again without what the server turns out to
-// refuse. It tells how it was spoken to.
-func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, manner, error) {
+// refuse. It tells what the answer may hold.
+func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, limits, error) {
 	address := c.api + "/chat/completions"
 	if r.Prefix != nil {
 		address = c.api + "/completions"
@@ -125,12 +125,12 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		m := c.manner.Load()
 		body, err := r.body(stream, *m)
 		if err != nil {
-			return nil, *m, c.unsent(err)
+			return nil, limits{}, c.unsent(err)
 		}
 		response, err := c.send(ctx, http.MethodPost, address, r.ID, body)
 		after, learnt := m.learn(r, err)
 		if !learnt {
-			return response, *m, err
+			return response, r.limits(len(body), *m), err
 		}
 		c.manner.CompareAndSwap(m, &after)
 	}

@@ -174,6 +174,9 @@ func (x *continuation) hear(ctx context.Context, p Piece) (err error) {
 	if p.Text, p.Reasoning, err = x.split(p.Text, p.IDs); err != nil {
 		return err
 	}
+	if most := textOf(x.request.MaxTokens); len(x.now.Text)+len(x.now.Reasoning)+len(p.Text)+len(p.Reasoning) > most {
+		return garbage("a text of more than %d bytes, where max_tokens is %d", most, x.request.MaxTokens)
+	}
 	p.PromptIDs = nil
 	x.now.Add(p)
 	if p.Usage = x.usage(); x.seen != nil {

@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -12,16 +13,22 @@ import (
 
 // TestAnswersBeyondTheirTokens are what no server sends that was asked for four tokens.
 func TestAnswersBeyondTheirTokens(t *testing.T) {
+	long := strings.Repeat("x", someText+textOfToken*(4+plainExcess)+1)
 	ids := `"token_ids":[` + strings.TrimSuffix(strings.Repeat("1,", 5+plainExcess), ",") + `]`
 	name := strings.Repeat("n", longestName+1)
 	nested := strings.Repeat("[", 1<<15) + strings.Repeat("]", 1<<15)
 	for what, change := range map[string][2]string{
-		"more tokens than asked for":  {`"completion_tokens":1`, `"completion_tokens":100000`},
-		"more than 32 bits of tokens": {`"completion_tokens":1`, `"completion_tokens":1e999`},
-		"more ids than tokens":        {`"index":0`, `"index":0,` + ids},
-		"an id of megabytes":          {`"choices"`, `"id":"` + name + `","choices"`},
-		"a reason of megabytes":       {`"stop"`, `"` + name + `"`},
-		"JSON that is too deep":       {`"choices"`, `"more":` + nested + `,"choices"`},
+		"more tokens than asked for":       {`"completion_tokens":1`, `"completion_tokens":100000`},
+		"more than 32 bits of tokens":      {`"completion_tokens":1`, `"completion_tokens":1e999`},
+		"billions of tokens of prompt":     {`"prompt_tokens":1`, `"prompt_tokens":2147483647`},
+		"a text longer than its tokens":    {`"content":"a"`, `"content":"` + long + `"`},
+		"a thought longer than its tokens": {`"content":"a"`, `"content":"a","reasoning":"` + long + `"`},
+		"more ids than tokens":             {`"index":0`, `"index":0,` + ids},
+		"ids of a prompt without end":      {`"usage"`, `"prompt_token_ids":[` + strings.Repeat("1,", someTemplate*2) + `1],"usage"`},
+		"an id of megabytes":               {`"choices"`, `"id":"` + name + `","choices"`},
+		"a reason of megabytes":            {`"stop"`, `"` + name + `"`},
+		"more JSON than tokens":            {`"choices"`, `"more":"` + strings.Repeat("m", 2<<20) + `","choices"`},
+		"JSON that is too deep":            {`"choices"`, `"more":` + nested + `,"choices"`},
 	} {
 		change := func(s string) string { return strings.ReplaceAll(s, change[0], change[1]) }
 		for _, plain := range []bool{false, true} {
@@ -88,7 +95,7 @@ func TestEndlessAnswers(t *testing.T) {
 				for n, err := io.WriteString(w, tt.start); err == nil && said < 64<<20; n, err = io.WriteString(w, tt.piece) {
 					said += n
 				}
-				if said > 2*largestAnswer {
+				if said > 4*largestControl {
 					t.Errorf("%d bytes were read", said)
 				}
 			})
@@ -98,6 +105,28 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 	name := strings.Repeat("n", longestName+1)
 	fails(t, models(client(t, Options{}, says(200, `{"data":[{"id":"m"},{"id":"`+name+`"}]}`))), Garbage)
+}
+
+// TestContinuationsAreBoundedToo: a server that goes on with an answer within a character
+// writes the text of that itself, and is asked for a token at a time.
+func TestContinuationsAreBoundedToo(t *testing.T) {
+	r := request()
+	r.MaxTokens = 40
+	r.Prefix = &Prefix{PromptIDs: []int32{1}, IDs: []int32{5}, Text: "a"}
+	texts := []string{"", "a", "a\ufffd", "a" + strings.Repeat("x", textOf(r.MaxTokens)+1)} // of so many tokens
+	_, err := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Tokens []int32 }
+		json.NewDecoder(r.Body).Decode(&q)
+		switch r.URL.Path {
+		case "/tokenize":
+			io.WriteString(w, `{"tokens":[1,2]}`)
+		case "/detokenize":
+			json.NewEncoder(w).Encode(map[string]string{"prompt": texts[len(q.Tokens)]})
+		default:
+			io.WriteString(w, dataOf(`{"choices":[{"index":0,"text":"x","finish_reason":"length","token_ids":[7]}],"usage":{"prompt_tokens":2,"completion_tokens":1}}`)+done)
+		}
+	}).Stream(t.Context(), r, nil)
+	fails(t, err, Garbage)
 }
 
 // TestHostileTransport are attacks below the JSON: the client ends each, takes little, and

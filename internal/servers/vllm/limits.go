@@ -6,26 +6,63 @@ import (
 	"time"
 )
 
+// limits bound an honest answer to a request. Its tokens are bounded by max_tokens, and by
+// these the memory that it takes: the text that is kept, and the event that is read.
+type limits struct {
+	plain  bool
+	asked  int // max_tokens of the request
+	tokens int // of the answer, by the server's count or by their ids
+	prompt int // tokens of the prompt, the same
+	event  int // bytes of a line of the body, and of an event
+}
+
+// Sizes of a token, and of an answer besides. The longest tokens of cl100k (the base of
+// Qwen's vocabulary) and o200k have 128 bytes. JSON writes a byte of text as six at most,
+// and an id as twelve.
 const (
-	largestAnswer = 32 << 20 // bytes of an event or a body, and of a text
-	longestName   = 4 << 10  // bytes of an id, the name of a model and a reason to end
+	textOfToken   = 256      // bytes on average
+	eventOfToken  = 1 << 10  // bytes of JSON, with its id, in one piece
+	someText      = 64 << 10 // bytes of text
+	someWire      = 1 << 20  // bytes of JSON
+	echoOfRequest = 16       // bytes of an answer that a byte of the request may come back as: ids and text of the prompt
+	someTemplate  = 64 << 10 // tokens that a server may add to a prompt
 	plainExcess   = 16       // tokens beyond max_tokens that other servers than vLLM may count: one that ends an answer, those of a draft
+	longestName   = 4 << 10  // bytes of an id, the name of a model and a reason to end
 )
 
-// mostTokens is how many tokens an answer to the request may have; of one that continues a prefix,
-// the rest.
-func (r *Request) mostTokens(m manner) int {
-	most := r.MaxTokens
+// limits returns the limits of an answer to the request, whose body has the given bytes. For
+// an answer that continues a prefix they are the limits of the rest.
+func (r *Request) limits(body int, m manner) limits {
+	rest := r.MaxTokens
 	if m.room(r) == 0 {
-		most = m.context
+		rest = m.context
 	}
 	if r.Prefix != nil {
-		most -= len(r.Prefix.IDs)
+		rest -= len(r.Prefix.IDs)
 	}
+	l := limits{plain: m.plain, asked: rest, tokens: rest, prompt: body + someTemplate}
 	if m.plain {
-		most += plainExcess
+		l.tokens += plainExcess
 	}
-	return most
+	l.event = someWire + echoOfRequest*body + eventOfToken*l.tokens
+	return l
+}
+
+// textOf is the number of bytes that a text of the given tokens may have.
+func textOf(tokens int) int { return someText + textOfToken*tokens }
+
+// check says that an answer has more ids, tokens by its usage, of its prompt as well, or bytes
+// of text than it can; nil if it has not.
+func (l *limits) check(ids, prompt, tokens, text int) error {
+	switch most := textOf(l.tokens); {
+	case text > most:
+		return garbage("a text of more than %d bytes, where max_tokens is %d", most, l.asked)
+	case max(ids, tokens) > l.tokens:
+		return garbage("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked)
+	case prompt > l.prompt:
+		return garbage("a prompt of %d tokens, which cannot have more than %d", prompt, l.prompt)
+	}
+	return nil
 }
 
 // slowestToken is how long a token of an answer that comes whole may take on average. Where a

@@ -42,11 +42,11 @@ func (c *Client) ask(ctx context.Context, r Request, seen func(Piece)) (Completi
 	if c.options.Idle > 0 {
 		ctx, _ = c.within(ctx, a.watch.left)
 	}
-	response, m, err := c.post(ctx, &r, stream)
+	response, most, err := c.post(ctx, &r, stream)
 	if err == nil {
 		defer response.Body.Close()
 		a.Software = clip(string(c.options.Key.hide([]byte(response.Header.Get("Server")))))
-		a.plain, a.tokens = m.plain, r.mostTokens(m)
+		a.most = most
 		err = c.blame(ctx, a.read(response.Body))
 	}
 	a.Finished = c.options.Clock.Now()
@@ -68,8 +68,7 @@ type assembly struct {
 	client  *Client
 	seen    func(Piece)
 	watch   silence
-	plain   bool // the server is
-	tokens  int  // of the answer at most
+	most    limits
 
 	chunk           reply // the last
 	text, reasoning strings.Builder
@@ -102,10 +101,10 @@ var errDone, errHalf = errors.New("[DONE]"), errors.New("half of an event")
 // read reads a body: server-sent events (WHATWG HTML, section 9.2), JSON, or JSON in lines.
 func (a *assembly) read(body io.Reader) error {
 	lines := bufio.NewScanner(body)
-	lines.Buffer(make([]byte, 4<<10), largestAnswer)
+	lines.Buffer(make([]byte, 4<<10), a.most.event)
 	lines.Split(splitLine)
 	var err error
-	for mark := []byte("\ufeff"); err == nil && len(a.pending) <= largestAnswer && lines.Scan(); mark = nil {
+	for mark := []byte("\ufeff"); err == nil && len(a.pending) <= a.most.event && lines.Scan(); mark = nil {
 		err = a.line(bytes.TrimPrefix(lines.Bytes(), mark))
 	}
 	broken := lines.Err()
@@ -114,8 +113,8 @@ func (a *assembly) read(body io.Reader) error {
 	}
 	a.Text, a.Reasoning = a.text.String(), a.reasoning.String()
 	switch {
-	case errors.Is(broken, bufio.ErrTooLong) || len(a.pending) > largestAnswer:
-		return garbage("an event of more than %d bytes", largestAnswer)
+	case errors.Is(broken, bufio.ErrTooLong) || len(a.pending) > a.most.event:
+		return garbage("an event of more than %d bytes, where max_tokens is %d", a.most.event, a.most.asked)
 	case err != nil && err != errDone:
 		return err
 	case broken != nil:
@@ -220,7 +219,7 @@ func (a *assembly) event(data []byte) error {
 
 // addChunk adds a chunk to the completion.
 func (a *assembly) addChunk(chunk *reply) error {
-	now, plain := a.client.options.Clock.Now(), a.plain
+	now, plain := a.client.options.Clock.Now(), a.most.plain
 	piece, told, whole, err := chunk.piece()
 	if err == nil && string(chunk.Model) != a.Model {
 		// An answer may leave out what the name that was asked for has in front or behind: "openai/m", "m:free".
@@ -248,12 +247,12 @@ func (a *assembly) addChunk(chunk *reply) error {
 		piece.PromptIDs = a.PromptIDs
 	}
 	u, counted := piece.Usage, chunk.Usage.told
-	if n := max(len(a.TokenIDs), u.Completion); n > a.tokens || a.text.Len()+a.reasoning.Len() > largestAnswer {
-		return garbage("an answer of %d tokens and %d bytes, where max_tokens is %d", n, a.text.Len()+a.reasoning.Len(), a.request.MaxTokens)
+	if err := a.most.check(len(a.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
+		return err
 	}
 	if counted {
 		if plain && u.Prompt > 0 { // Gemini and xAI count thinking in the total alone
-			u.Completion = max(u.Completion, min(chunk.Usage.is.Total.value()-u.Prompt, a.tokens))
+			u.Completion = max(u.Completion, min(chunk.Usage.is.Total.value()-u.Prompt, a.most.tokens))
 		}
 		if err := u.check(); err == nil {
 			a.Usage = u
@@ -274,7 +273,7 @@ func (a *assembly) addChunk(chunk *reply) error {
 
 // end says what is wrong with an answer that has ended; done says that its server said so.
 func (a *assembly) end(done bool) error {
-	plain := a.plain
+	plain := a.most.plain
 	uncounted := a.Usage.Completion == 0 && len(a.Text)+len(a.Reasoning)+len(a.TokenIDs) > 0
 	switch {
 	case !a.chosen && (a.whole || a.Finish == "" && len(a.odd) > 0):
