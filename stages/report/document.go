@@ -72,9 +72,7 @@ func (s stage) gather(job *dag.Job) (d Document, err error) {
 		}
 		d.Exhibits = append(d.Exhibits, Exhibit{Table: f.Table, Caption: made.Caption})
 	}
-	if d.Published || len(d.Compared) > 0 {
-		d.Verdicts, err = Verify(src)
-	}
+	d.Verdicts, err = Verify(src)
 	return d, err
 }
 

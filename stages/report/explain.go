@@ -87,13 +87,11 @@ func (x *Explainer) Explain(t *model.Sheet, row, column int) *Explanation {
 		return e
 	}
 	experiment, err := stored.Facts(x.source())
-	var compared agreement.Comparisons
-	if err == nil {
-		compared, err = t.Compare(experiment)
-	}
 	if err != nil {
 		e.Warnings = append(e.Warnings, "no verdict: "+err.Error())
+		return e
 	}
+	compared := t.Compare(experiment)
 	of := strings.TrimPrefix(e.Column, model.PaperPrefix)
 	if i := slices.IndexFunc(compared, func(c agreement.Comparison) bool { return c.Row == e.Row && c.Column == of }); i >= 0 {
 		e.Paper = &Compared{compared[i], compared[i].Reason()}

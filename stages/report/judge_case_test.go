@@ -20,7 +20,7 @@ import (
 // caseCells are the comparisons of the case study alone.
 func caseCells(t *testing.T, s study) []agreement.Comparison {
 	t.Helper()
-	cells := must(s.sheet(t, tables.CaseStudy).Compare(s.Experiment))
+	cells := s.sheet(t, tables.CaseStudy).Compare(s.Experiment)
 	return cells
 }
 

@@ -78,11 +78,7 @@ func Verify(src *stored.Source) (v Verdicts, err error) {
 		if err != nil {
 			return v, err
 		}
-		cells, err := sheet.Compare(e)
-		if err != nil {
-			return v, err
-		}
-		v.Cells = append(v.Cells, cells...)
+		v.Cells = append(v.Cells, sheet.Compare(e)...)
 	}
 	return v, nil
 }

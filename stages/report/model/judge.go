@@ -19,8 +19,7 @@ type Rule struct {
 	DecimalsOf func(paper float64) int // where they depend on the number
 	Tolerance  float64                 // accepted difference whatever the noise
 
-	Cell     func(key paper.Key) table.Cell // the paper's; nil: the number of the column's name
-	Printed  func(key paper.Key) table.Cell // in print, where it is not that
+	Cell     func(key paper.Key) table.Cell // the paper's, of a row that it has; nil: the number of the column's name
 	Unjudged bool                           // it is shown, not compared
 
 	// Judge compares with a number of the paper's, 0 for a name; nil: rounding, its error and
@@ -37,21 +36,23 @@ type Claim struct {
 }
 
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
-// table, and then column by column with predictions.
-func (s *Sheet) Compare(e stored.Experiment) ([]agreement.Comparison, error) {
-	var all []agreement.Comparison
+// table, and then column by column with predictions. A missing number of a stage that has not
+// run is not run.
+func (s *Sheet) Compare(e stored.Experiment) (all agreement.Comparisons) {
 	if s.Paper != nil {
 		all = s.withPaper(e)
 		if s.Extra != nil {
-			more, err := s.Extra(e)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
+			all = append(all, s.Extra(e)...)
 		}
-		s.excuse(all)
 	}
-	return append(all, s.claimed()...), nil
+	for i := range all {
+		c := &all[i]
+		c.Class = cmp.Or(c.Class, agreement.Computed)
+		if c.Verdict == agreement.Absent && len(s.Reads.Units) > 0 && slices.Contains(s.Lacking, s.Reads.Units[0].Stage) {
+			c.Verdict, c.Note = agreement.NotRun, fmt.Sprintf("the %s stage has not run", s.Reads.Units[0].Stage)
+		}
+	}
+	return append(all, s.claimed()...)
 }
 
 func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
@@ -60,10 +61,6 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 		rows = s.Paper.Rows(s.Base)
 	}
 	s.Absent = cmp.Or(s.Absent, "no such row is stored")
-	lackOf := s.Lack
-	if lackOf == nil {
-		lackOf = func(row int, _ paper.Key) string { return map[bool]string{true: s.Absent}[row < 0] }
-	}
 	at := map[paper.Key]int{}
 	for i := range s.Rows {
 		at[s.Key(i)] = i
@@ -73,10 +70,12 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 			continue
 		}
 		row, ok := at[key]
+		lack := ""
 		if !ok {
-			row = -1
+			lack = s.Absent
+		} else if s.Lack != nil {
+			lack = s.Lack(row)
 		}
-		lack := lackOf(row, key)
 		for _, c := range s.Columns {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))
@@ -89,7 +88,7 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 // compare is the comparison of a cell; ok is false where the paper has no number.
 func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agreement.Comparison, ok bool) {
 	r := c.Rule
-	if r == nil || r.Unjudged {
+	if r == nil || r.Unjudged || c.Name == "" {
 		return cell, false
 	}
 	theirs, want := s.theirs(c, key), 0.0
@@ -114,9 +113,9 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 		cell = s.estimated(c, row, want, decimals)
 	}
 	if r.Class != nil {
-		return cell.As(r.Class(key)), true
+		cell.Class = r.Class(key)
 	}
-	return cell.As(agreement.Computed), true
+	return cell, true
 }
 
 // estimated compares a number by its own error, which is none where the sheet has no
@@ -139,18 +138,6 @@ func (s *Sheet) Spread(c Column, row int) *float64 {
 		return e.Cell(row).Value()
 	}
 	return nil
-}
-
-// excuse turns missing numbers of a stage that has not run into such.
-func (s *Sheet) excuse(cells []agreement.Comparison) {
-	if len(s.Reads.Units) == 0 || !slices.Contains(s.Lacking, s.Reads.Units[0].Stage) {
-		return
-	}
-	for i := range cells {
-		if cells[i].Verdict == agreement.Absent {
-			cells[i].Verdict, cells[i].Note = agreement.NotRun, fmt.Sprintf("the %s stage has not run", s.Reads.Units[0].Stage)
-		}
-	}
 }
 
 // claimed is the comparisons with predictions.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/results/paper"
 	"speceval/internal/store/profile"
 	"speceval/internal/terminal/table"
 )
@@ -37,11 +36,7 @@ func (s *Sheet) inOrder(t *table.Table) {
 			continue
 		}
 		if c.Paired && s.Paper != nil {
-			theirs := c.Rule.Printed
-			if theirs == nil {
-				theirs = func(key paper.Key) table.Cell { return s.theirs(c, key) }
-			}
-			shown = append(shown, c, Column{Head: Theirs, Align: c.Align, Format: c.Format, Shown: func(row int) table.Cell { return theirs(s.Key(row)) }})
+			shown = append(shown, c, Column{Head: Theirs, Align: c.Align, Format: c.Format, Shown: func(row int) table.Cell { return s.Theirs(c, row) }})
 			last := len(shown) - 1
 			shown[last-1].Head, shown[last-1].Group, shown[last].Group = Ours, c.Head, c.Head
 			continue
@@ -51,11 +46,13 @@ func (s *Sheet) inOrder(t *table.Table) {
 	for _, c := range shown {
 		t.Columns = append(t.Columns, table.Column{Head: c.Head, Group: c.Group, Align: c.Align, Format: c.Format})
 	}
+	heading := s.Heading
+	if b := s.Column("budget"); heading == nil && b != nil && !b.Printed() {
+		heading = func(i int) table.Head { return BudgetHead(int32(*b.Cell(i).Value())) }
+	}
 	for i := range s.Rows {
-		if s.Heading != nil {
-			if head := s.Heading(i); i == 0 || head != s.Heading(i-1) {
-				t.Sections = append(t.Sections, table.Section{Row: i, Head: head})
-			}
+		if heading != nil && (i == 0 || heading(i) != heading(i-1)) {
+			t.Sections = append(t.Sections, table.Section{Row: i, Head: heading(i)})
 		}
 		var line []table.Cell
 		for _, c := range shown {
@@ -153,9 +150,4 @@ func Spelled(n int32) string {
 		b.WriteString(words[digit-'0'])
 	}
 	return b.String()
-}
-
-// ByBudgets heads sections of rows by their budgets.
-func ByBudgets(of func(row int) int32) func(int) table.Head {
-	return func(i int) table.Head { return BudgetHead(of(i)) }
 }

@@ -112,19 +112,17 @@ type Sheet struct {
 	Notes   []string
 	Lacking []string // stages that would have to run for all of it
 
-	// Key is the row of the paper that a row is, for tables that the paper has.
-	Key   func(row int) paper.Key
 	Paper *paper.Numbers // nil: the profiles are not the paper's
 
-	Heading func(row int) table.Head // of the section of rows that a row is in; nil: no sections
+	Heading func(row int) table.Head // of the section of rows that a row is in; nil: its budget, where that is not printed
 	Layout  func(*table.Table)       // sets columns and rows of the printed form otherwise than in order; nil: in order
 
 	// Comparisons beyond the rules of the columns.
-	PaperRows []paper.Key                                             // that are compared; nil: all of the section
-	Absent    string                                                  // why a row or a number that is not there cannot be compared
-	Lack      func(row int, key paper.Key) string                     // why a row cannot be, -1 if absent; nil: the absent ones
-	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
-	Claims    []Claim                                                 // of measured numbers
+	PaperRows []paper.Key                                    // that are compared; nil: all of the section
+	Absent    string                                         // why a row or a number that is not there cannot be compared
+	Lack      func(row int) string                           // why another row cannot be; nil: all can
+	Extra     func(stored.Experiment) []agreement.Comparison // of numbers that are in no column
+	Claims    []Claim                                        // of measured numbers
 }
 
 // Add adds columns.
@@ -187,6 +185,27 @@ func (s *Sheet) paperColumn(c Column) Column {
 		Cell: func(row int) table.Cell { return s.Theirs(c, row) }}
 }
 
+// Key is the row of the paper that a row is, by its keys.
+func (s *Sheet) Key(row int) (k paper.Key) {
+	for _, name := range keys {
+		c := s.Column(name)
+		if c == nil {
+			continue
+		}
+		switch cell := c.Cell(row); name {
+		case "provenance":
+			k.Provenance = cell.Exact()
+		case "model":
+			k.Model = cell.Exact()
+		case "n_tasks":
+			k.NTasks = int32(*cell.Value())
+		case "budget":
+			k.Budget = int32(*cell.Value())
+		}
+	}
+	return k
+}
+
 // Theirs is the paper's number for a cell, missing where it has none.
 func (s *Sheet) Theirs(c Column, row int) table.Cell {
 	if s.Paper == nil || c.Rule == nil {
@@ -196,7 +215,7 @@ func (s *Sheet) Theirs(c Column, row int) table.Cell {
 }
 
 func (s *Sheet) theirs(c Column, key paper.Key) table.Cell {
-	if c.Rule.Cell != nil {
+	if c.Rule.Cell != nil && s.Paper.Has(s.Base, key) {
 		return c.Rule.Cell(key)
 	}
 	if v, ok := s.Paper.At(s.Base, c.Name, key); ok {
@@ -222,40 +241,31 @@ func (s *Sheet) Data() table.Table {
 	return t
 }
 
-// Keys is the key columns, in the order of labels.
-func Keys(columns []Column) (found []Column) {
-	for _, name := range keys {
-		for _, c := range columns {
-			if c.Name == name {
-				found = append(found, c)
-			}
-		}
-	}
-	return found
-}
-
-// Labels names the rows by their keys, in the order of Keys, as verdicts do and as
+// Labels names the rows by their keys, in the order of keys, as verdicts do and as
 // `speceval explain` reads it: "b=8", "published b=8", "N=19 b=8", a checkpoint,
 // or "aime24__model=qwen3_5_4b b=8 hbn".
 func (s *Sheet) Labels() []string {
-	keys := Keys(s.Columns)
 	labels := make([]string, s.Rows)
 	for i := range labels {
 		var words []string
 		benchmark := ""
-		for _, c := range keys {
+		for _, name := range keys {
+			c := s.Column(name)
+			if c == nil {
+				continue
+			}
 			word := c.Cell(i).Exact()
 			switch {
-			case word == "", c.Name == "donors" && word == policy.None.Name, c.Name == "n_tasks" && benchmark != "":
+			case word == "", name == "donors" && word == policy.None.Name, name == "n_tasks" && benchmark != "":
 				continue
-			case c.Name == "benchmark" && s.Column("model") != nil:
+			case name == "benchmark" && s.Column("model") != nil:
 				benchmark = word
 				continue
-			case c.Name == "model" && benchmark != "":
+			case name == "model" && benchmark != "":
 				word = ProfileName(benchmark, word)
-			case c.Name == "n_tasks":
+			case name == "n_tasks":
 				word = "N=" + word
-			case c.Name == "budget":
+			case name == "budget":
 				word = "b=" + word
 			}
 			words = append(words, word)

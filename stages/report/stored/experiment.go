@@ -297,13 +297,11 @@ var Costs = Once("costs", func(s *Source) (costs Timed, err error) {
 
 // Groups is the runs in groups that have each of the strategies.
 func Groups(s *Source, strategies ...string) ([]measurement.Group, error) {
-	return Once(fmt.Sprint("groups", strategies), func(s *Source) ([]measurement.Group, error) {
-		costs, err := Costs(s)
-		if err != nil {
-			return nil, err
-		}
-		return measurement.Groups(costs.Runs, costs.Repeats, strategies...)
-	})(s)
+	costs, err := Costs(s)
+	if err != nil {
+		return nil, err
+	}
+	return measurement.Groups(costs.Runs, costs.Repeats, strategies...)
 }
 
 // publishedRuns is the published runs of the experiment's budgets.

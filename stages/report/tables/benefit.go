@@ -151,7 +151,10 @@ func judgeKept(s *model.Sheet, e stored.Experiment, rows []*costRow, numbers *pa
 			continue
 		}
 		at := slices.IndexFunc(rows, func(r *costRow) bool { return r.Provenance == key.Provenance && r.Budget == 8 })
-		c := agreement.Lacking(want, decimals, s.Lack(at, key))
+		c := agreement.Lacking(want, decimals, s.Absent)
+		if at >= 0 {
+			c.Note = s.Lack(at)
+		}
 		if c.Note == "" {
 			if c = agreement.Compare(rows[at].kept(), want, decimals, 0); key.Provenance == measurement.Measured {
 				c = rows[at].shown(rows[at].kept().Value, want, decimals)
@@ -179,7 +182,7 @@ func judgeBudgets(rows []*costRow) []agreement.Comparison {
 		c = agreement.Counted(differing, another)
 		c.Note = fmt.Sprintf("of %d, %s", n, c.Note)
 	}
-	return []agreement.Comparison{c.As(agreement.Computed).In(paper.Benefit, measurement.Published+" all", differingName)}
+	return []agreement.Comparison{c.In(paper.Benefit, measurement.Published+" all", differingName)}
 }
 
 // budgetNotes say what the printed budgets leave out: which of them are not the

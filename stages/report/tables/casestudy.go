@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,28 +31,16 @@ const PaperCase = "aime24__model=qwen3_5_4b"
 // makeCase compares the case study, and holds the simulated evaluations against the
 // formulas. There are no comparisons where another profile is studied.
 func makeCase(src *stored.Source) (*model.Sheet, error) {
-	ratios, err := stored.Ratios(src)
-	if err != nil {
-		return nil, err
-	}
+	c, err := stored.Case(src)
+	designs, noDesigns := stored.Designs(src)
 	s := &model.Sheet{}
-	s.PaperRows = []paper.Key{}
-	s.Extra = func(e stored.Experiment) (cells []agreement.Comparison, err error) {
-		if e.CaseStudy == nil || e.CaseStudy.Evaluated().Name() != PaperCase {
-			return nil, nil
+	s.Extra = func(e stored.Experiment) []agreement.Comparison {
+		if c.N() == 0 || c.Name() != PaperCase {
+			return nil
 		}
-		designs, err := stored.Designs(src)
-		var estimates []variance.Estimates
-		if err == nil && e.Has(e.CaseStudy.Budget) {
-			estimates, err = stored.Estimates(src)
-		}
-		j := caseJudge{variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), s.Paper, src, designs}
-		for _, c := range j.cells(e) { // of profile and replay alone
-			cells = append(cells, c.As(agreement.Computed))
-		}
-		return cells, err
+		return caseJudge{c, s.Paper, src, designs}.cells(e)
 	}
-	return s, nil
+	return s, cmp.Or(err, noDesigns)
 }
 
 // caseJudge compares a case study.
@@ -103,8 +92,8 @@ func (j caseJudge) weight(budget int32) agreement.Comparison {
 	key := paper.Key{NTasks: int32(j.N()), Budget: budget}
 	m, _ := j.numbers.At(paper.HBNSchedule, "m", key)
 	selected := slices.IndexFunc(j.designs, func(d variance.Design) bool { return d.Policy == policy.HBN.Name && d.Selected && keyOf(d) == key })
-	theirs, ok := designAt(j.designs, policy.HBN, key, int32(m))
-	if !ok || selected < 0 {
+	theirs := designAt(j.designs, policy.HBN, key, int32(m))
+	if theirs.M == 0 || selected < 0 {
 		return agreement.Lacking(j.want("w_b32"), 3, "no such design is stored")
 	}
 	_, w := judgePair(theirs, j.designs[selected], j.want("w_b32"), 3)

@@ -213,15 +213,14 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.Budget, strings.Join(theirs, "; ")))
 		}
 	}
-	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
 	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
 	k.addNumbers(s, rows, numbers)
 	if k.replayed {
 		s.Add(
 			model.Column{Name: differingName, Cell: func(i int) table.Cell { return table.Integer(rows[i].differing) }},
 			model.Column{Name: "budgets_differing_expected", Cell: func(i int) table.Cell { return table.Number(rows[i].expected) }})
-		s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
-			return append(judgeKept(s, e, rows, numbers), judgeBudgets(rows)...), nil
+		s.Extra = func(e stored.Experiment) []agreement.Comparison {
+			return append(judgeKept(s, e, rows, numbers), judgeBudgets(rows)...)
 		}
 		s.Notes = append(s.Notes, budgetNotes(rows)...)
 	}
@@ -234,12 +233,8 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 			}
 		}
 	}
-	s.Lack = func(i int, _ paper.Key) string {
-		e, err := stored.Facts(src)
-		switch {
-		case i < 0:
-			return "no such row is stored"
-		case err == nil && rows[i].Provenance != measurement.Measured && rows[i].profiles != len(e.Profiles):
+	s.Lack = func(i int) string {
+		if e, err := stored.Facts(src); err == nil && rows[i].Provenance != measurement.Measured && rows[i].profiles != len(e.Profiles) {
 			return fmt.Sprintf("%d of the %d profiles were run", rows[i].profiles, len(e.Profiles))
 		}
 		return ""
@@ -285,12 +280,9 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 // differs reports whether a published number prints otherwise than the paper's, and
 // which that is.
 func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want float64, differs bool) {
-	if numbers == nil || r.Provenance != measurement.Published {
-		return 0, false
-	}
 	c := k.columns[j]
 	want, ok := numbers.At(k.section, c.name, paper.Key{Budget: r.Budget})
-	return want, ok && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
+	return want, ok && r.Provenance == measurement.Published && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
 }
 
 // judge compares a number with the paper's: those of the published runs and of the

@@ -71,6 +71,5 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("Standard errors of the mean Uniform-normalized variances, by cause: the finite number of draws of the replay, "+
 		"the estimated design that profiles share, and the finite number of rollouts that the profiles themselves are estimated from. "+
 		"Shift: by how much the mean over redrawn profiles is above the mean itself. Profiles are taken to err independently.", rows)
-	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	return s, nil
 }

@@ -83,7 +83,6 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("Variance of other policies minus that of HBN, over Uniform's: the mean over profiles, its 95% interval over resampled benchmarks, "+
 		"its Monte Carlo standard error from the draws that both policies share, and the error that draws of their own would leave. "+
 		"HBN lower (better), HBN higher (worse): profiles on which it is so by 1.96 standard errors.", rows)
-	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	for _, r := range rivals(all) {
 		s.Notes = append(s.Notes, r.policy.Label+" − HBN: the interval "+r.interval()+".", "There "+r.profiles()+".")
 	}

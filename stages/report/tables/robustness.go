@@ -37,7 +37,8 @@ worst_se          The Monte Carlo standard error of worst_ratio over the pilot v
 type robustnessRow struct {
 	Budget     model.RowBudget `csv:"budget" align:"left"`
 	Profiles   int             `csv:"profiles" paper:"0"`
-	Gaining    int             `csv:"profiles_gaining" head:"Profiles gaining" paper:"0 paired"`
+	Gaining    int             `csv:"profiles_gaining" paper:"0"`
+	Share      string          `head:"Profiles gaining" paper:"0 paired"`
 	Worst      string          `csv:"worst_profile" head:"name" group:"Worst profile" align:"left" paper:"0"`
 	WorstRatio float64         `csv:"worst_ratio" head:"ratio" group:"Worst profile" format:".3" paper:"3"`
 	WorstSE    float64         `csv:"worst_se" of:"worst_ratio" head:"s.e." group:"Worst profile" format:".4"`
@@ -52,16 +53,12 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	all := variance.Spreads(ratios, policy.HBN)
 	var rows []robustnessRow
 	for _, r := range all {
-		rows = append(rows, robustnessRow{model.RowBudget(r.Budget), len(r.Ratios), r.Gaining, r.Worst.Profile(), r.Worst.VarianceRatio, r.Worst.RatioSE})
+		share := fmt.Sprintf("%d/%d", r.Gaining, len(r.Ratios))
+		rows = append(rows, robustnessRow{model.RowBudget(r.Budget), len(r.Ratios), r.Gaining, share, r.Worst.Profile(), r.Worst.VarianceRatio, r.Worst.RatioSE})
 	}
 	s := model.NewSheet("Profiles on which HBN improves on Uniform: Monte Carlo estimate plus 1.96 standard errors "+
 		"below one. The worst profile has the largest variance ratio, with its standard error.", rows)
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: int32(rows[i].Budget)} }
-	profiles, gaining, worst, ratio := s.Column("profiles"), s.Column("profiles_gaining"), s.Column("worst_profile"), s.Column("worst_ratio")
-	of := func(gaining, profiles float64) table.Cell {
-		return table.Text(fmt.Sprintf("%.0f/%.0f", gaining, profiles))
-	}
-	gaining.Shown = func(i int) table.Cell { return of(float64(rows[i].Gaining), float64(rows[i].Profiles)) }
+	profiles, gaining, share, worst, ratio := s.Column("profiles"), s.Column("profiles_gaining"), s.Column(""), s.Column("worst_profile"), s.Column("worst_ratio")
 	worst.Shown = func(i int) table.Cell {
 		return table.Text(model.ProfileTitle(all[i].Worst.Benchmark, all[i].Worst.Model))
 	}
@@ -69,22 +66,13 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 		return s, nil
 	}
 	s.Absent = "not replayed"
-	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
-		return judgeEndpoints(e, ratios, numbers), nil
-	}
+	s.Extra = func(e stored.Experiment) []agreement.Comparison { return judgeEndpoints(e, ratios, numbers) }
 	studied, name := numbers.Number(paper.Corpus, "profiles"), numbers.Name(paper.Robustness, "adverse_profile")
 	profiles.Rule.Unjudged = true
-	profiles.Rule.Cell = func(key paper.Key) table.Cell {
-		if _, ok := numbers.At(paper.Robustness, "profiles_gaining", key); ok {
-			return table.Number(studied)
-		}
-		return table.Missing()
-	}
-	gaining.Rule.Printed = func(key paper.Key) table.Cell {
-		if n, ok := numbers.At(paper.Robustness, "profiles_gaining", key); ok {
-			return of(n, studied)
-		}
-		return table.Missing()
+	profiles.Rule.Cell = func(paper.Key) table.Cell { return table.Number(studied) }
+	share.Rule.Cell = func(key paper.Key) table.Cell {
+		n, _ := numbers.At(paper.Robustness, "profiles_gaining", key)
+		return table.Text(fmt.Sprintf("%.0f/%.0f", n, studied))
 	}
 	gaining.Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeGaining(src, all[i], int(want)) }
 
@@ -170,14 +158,14 @@ func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper
 		if r, ok := variance.ProfileRatio(ratios, policy.Oracle, profile, at.Budget); ok {
 			c = agreement.Compare(exactly(r.VarianceRatio), want, 3, 0)
 		}
-		cells = append(cells, c.As(agreement.Computed).In(paper.Robustness, at.Label(), "adverse_oracle_ratio"))
+		cells = append(cells, c.In(paper.Robustness, at.Label(), "adverse_oracle_ratio"))
 	}
 	want := numbers.Number(paper.Robustness, "adverse_outside_02_08")
 	c := agreement.Lacking(want, 0, "no such profile")
 	if p := e.Find(profile); p != nil {
 		c = agreement.Compare(exactly(float64(p.Outside)), want, 0, 0)
 	}
-	return append(cells, c.As(agreement.Computed).In(paper.Robustness, "all", "adverse_outside_02_08"))
+	return append(cells, c.In(paper.Robustness, "all", "adverse_outside_02_08"))
 }
 
 // robustnessMacros are the counts and the worst profile at every budget.

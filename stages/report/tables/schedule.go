@@ -79,29 +79,27 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 		rows = append(rows, scheduleRow{d.NTasks, d.Budget, d.M, d.W, d.Risk, d.RiskSE})
 	}
 	s := model.NewSheet(k.title, rows)
-	s.Key = func(i int) paper.Key { return keyOf(selected[i]) }
-	s.Lack = func(i int, key paper.Key) string {
-		m, _ := numbers.At(k.section, "m", key)
-		if _, ok := designAt(all, k.policy, key, int32(m)); i < 0 || !ok {
-			return "no such design is stored"
+	theirs := func(key paper.Key) (m int32, w float64) {
+		v, _ := numbers.At(k.section, "m", key)
+		w, _ = numbers.At(k.section, "w", key)
+		return int32(v), w
+	}
+	s.Absent = "no such design is stored"
+	s.Lack = func(i int) string {
+		if m, _ := theirs(s.Key(i)); designAt(all, k.policy, s.Key(i), m).M == 0 {
+			return s.Absent
 		}
 		return ""
 	}
-	theirs := func(key paper.Key) (m int32, w float64, ok bool) {
-		v, ok := numbers.At(k.section, "m", key)
-		w, _ = numbers.At(k.section, "w", key)
-		return int32(v), w, ok
-	}
 	judged := func(i int) (m, w agreement.Comparison) {
-		pm, pw, _ := theirs(s.Key(i))
-		candidate, _ := designAt(all, k.policy, s.Key(i), pm)
-		return judgePair(candidate, selected[i], pw, k.decimals)
+		theirM, theirW := theirs(s.Key(i))
+		return judgePair(designAt(all, k.policy, s.Key(i), theirM), selected[i], theirW, k.decimals)
 	}
 	s.Column("m").Rule.Judge = func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }
 	s.Column("w").Rule.Judge = func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }
 	s.Column("w").Rule.Decimals = k.decimals
 	if k.policy == policy.HBN {
-		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeEnds(selected, numbers), nil }
+		s.Extra = func(stored.Experiment) []agreement.Comparison { return judgeEnds(selected, numbers) }
 	}
 
 	// print has task counts in lines and budgets in columns; a cell that differs from the
@@ -110,11 +108,9 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	printed := func(m int32, w float64) string { return fmt.Sprintf("(%d, %.*f)", m, k.decimals, w) }
 	for _, d := range selected {
 		cell := table.Text(printed(d.M, d.W))
-		if numbers != nil {
-			if m, w, ok := theirs(keyOf(d)); ok && printed(m, w) != printed(d.M, d.W) {
-				cell = cell.Marked(model.Dagger)
-				s.Notes = append(s.Notes, fmt.Sprintf("%s paper, N = %d, b = %d: %s", model.Dagger, d.NTasks, d.Budget, printed(m, w)))
-			}
+		if m, w := theirs(keyOf(d)); m > 0 && printed(m, w) != printed(d.M, d.W) {
+			cell = cell.Marked(model.Dagger)
+			s.Notes = append(s.Notes, fmt.Sprintf("%s paper, N = %d, b = %d: %s", model.Dagger, d.NTasks, d.Budget, printed(m, w)))
 		}
 		places = append(places, model.Place{Lead: []table.Cell{table.Integer(d.NTasks)}, Budget: d.Budget, Cells: []table.Cell{cell}})
 	}
@@ -139,19 +135,18 @@ func judgeEnds(rows []variance.Design, numbers *paper.Numbers) []agreement.Compa
 		}
 		c = agreement.Compare(exactly(float64(ends)), want, 0, 0).Noted(fmt.Sprintf("of %d designs, searched from m = 1 to b − 1", len(rows)))
 	}
-	return []agreement.Comparison{c.As(agreement.Computed).In(paper.HBNSchedule, "all", column)}
+	return []agreement.Comparison{c.In(paper.HBNSchedule, "all", column)}
 }
 
 // keyOf is the row of the paper that a design is.
 func keyOf(d variance.Design) paper.Key { return paper.Key{NTasks: d.NTasks, Budget: d.Budget} }
 
-// designAt is the candidate of a policy with a pilot size.
-func designAt(all []variance.Design, of *policy.Policy, key paper.Key, m int32) (d variance.Design, ok bool) {
-	i := slices.IndexFunc(all, func(d variance.Design) bool { return d.Policy == of.Name && keyOf(d) == key && d.M == m })
-	if i < 0 {
-		return d, false
+// designAt is the candidate of a policy with a pilot size, of none where it is not stored.
+func designAt(all []variance.Design, of *policy.Policy, key paper.Key, m int32) (d variance.Design) {
+	if i := slices.IndexFunc(all, func(d variance.Design) bool { return d.Policy == of.Name && keyOf(d) == key && d.M == m }); i >= 0 {
+		d = all[i]
 	}
-	return all[i], true
+	return d
 }
 
 // judgePair compares a selected design with a printed (m, w): theirs is the candidate with

@@ -88,7 +88,6 @@ func makeSuite(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := model.NewSheet("Variance of the mean of all benchmarks under one budget, over that of equal rollouts of every task, the mean over models, with its Monte Carlo standard error; "+
 		"the 95% interval of the reduction over resampled benchmarks; and the largest error of a benchmark's own mean over the error of its separate run, by average budget b. Behind a comma is what a policy knows of the tasks beforehand.", rows)
-	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	return s, nil
 }
 

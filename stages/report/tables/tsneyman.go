@@ -93,30 +93,22 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. "+
 		"At each budget the prior strength alpha and warm start m0 that do best in hindsight, the same on all profiles, "+
 		"with Monte Carlo standard errors. Delta: TS-Neyman minus HBN.", rows)
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Budget} }
 	s.Absent = "not searched"
 	for _, e := range all {
 		s.Notes = append(s.Notes, searched(e))
 	}
-	theirs := func(key paper.Key) (alpha, m0 float64, ok bool) {
-		alpha, ok = s.Paper.At(paper.TSNeyman, "alpha", key)
+	theirs := func(key paper.Key) (alpha, m0 float64) {
+		alpha, _ = s.Paper.At(paper.TSNeyman, "alpha", key)
 		m0, _ = s.Paper.At(paper.TSNeyman, "m0", key)
-		return alpha, m0, ok
+		return alpha, m0
 	}
-	pair := &s.Columns[1]
-	pair.Rule.Unjudged = true
-	pair.Rule.Cell = func(key paper.Key) table.Cell {
-		if alpha, m0, ok := theirs(key); ok {
-			return table.Text(choice(alpha, m0))
-		}
-		return table.Missing()
-	}
+	s.Column("").Rule.Cell = func(key paper.Key) table.Cell { return table.Text(choice(theirs(key))) }
 	s.Column("alpha").Rule.Judge = func(i int, want float64) agreement.Comparison {
-		_, m0, _ := theirs(s.Key(i))
+		_, m0 := theirs(s.Key(i))
 		return judgeChoice(all[i], agreement.Compare(exactly(rows[i].Alpha), want, 2, 0), want, int32(m0))
 	}
 	s.Column("m0").Rule.Judge = func(i int, want float64) agreement.Comparison {
-		alpha, _, _ := theirs(s.Key(i))
+		alpha, _ := theirs(s.Key(i))
 		return judgeChoice(all[i], agreement.Compare(exactly(float64(rows[i].M0)), want, 0, 0), alpha, int32(want))
 	}
 	s.Column("ts").Rule.Judge = func(i int, want float64) agreement.Comparison {

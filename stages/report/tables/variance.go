@@ -119,7 +119,6 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 		rows = append(rows, row)
 	}
 	s := model.NewSheet(varianceTitle(all, rows), rows)
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: int32(rows[i].Budget)} }
 	s.Absent = "not replayed"
 	s.Column("ibn_alpha").Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows[i], want) }
 	return s, nil

@@ -97,7 +97,6 @@ func makeWorth(src *stored.Source) (*model.Sheet, error) {
 		keys = append(keys, worthKeys{r.Budget, model.KeysOf(r.policy), r.Provenance})
 	}
 	s := model.NewSheet(what, keys)
-	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	worthTable.addNumbers(s, rows, nil)
 	for i := range s.Columns {
 		s.Columns[i].Rule = nil

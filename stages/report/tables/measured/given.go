@@ -32,8 +32,7 @@ var Corpus = &model.Table{
 // the authors' workers, of which no measurement is published.
 func makeCorpus(*stored.Source) (*model.Sheet, error) {
 	s := &model.Sheet{}
-	s.PaperRows = []paper.Key{}
-	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+	s.Extra = func(e stored.Experiment) []agreement.Comparison {
 		count := func(column string, ours int64) agreement.Comparison {
 			return agreement.Compare(agreement.Estimate{Value: float64(ours)}, s.Paper.Number(paper.Corpus, column), 0, 0).As(agreement.Copied).In(paper.Corpus, "all", column)
 		}
@@ -45,8 +44,7 @@ func makeCorpus(*stored.Source) (*model.Sheet, error) {
 			others := slices.DeleteFunc(slices.Clone(e.Profiles), func(p stored.ProfileFact) bool { return p.NTasks == n })
 			cells = append(cells, count(fmt.Sprintf("profiles_n%d", n), int64(len(e.Profiles)-len(others))))
 		}
-		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
-			shown.In(paper.Corpus, "all", "generation_hours")), nil
+		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses), shown.In(paper.Corpus, "all", "generation_hours"))
 	}
 	return s, nil
 }
@@ -112,7 +110,6 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := model.NewSheet("Constants of the FLOP proxy: parameters of the text core and of the output head, "+
 		"layers with full attention a, and the width d_attn of their query heads together.", rows)
-	s.Key = func(i int) paper.Key { return paper.Key{Model: string(rows[i].Model)} }
 	s.Absent = "no such checkpoint is stored"
 	for i := range s.Columns[1:] {
 		c, unit := &s.Columns[1+i], 1.0
@@ -127,10 +124,8 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 			return agreement.Copied
 		}
 		c.Rule.Cell = func(key paper.Key) table.Cell {
-			if v, ok := s.Paper.At(paper.FLOPs, c.Name, key); ok {
-				return table.Integer(int64(math.Round(v * unit)))
-			}
-			return table.Missing()
+			v, _ := s.Paper.At(paper.FLOPs, c.Name, key)
+			return table.Integer(int64(math.Round(v * unit)))
 		}
 		c.Rule.Judge = func(i int, want float64) agreement.Comparison {
 			return agreement.Compare(agreement.Estimate{Value: *c.Cell(i).Value() / unit}, want/unit, c.Rule.Decimals, 0)
