@@ -92,6 +92,9 @@ var (
 // remark is a remark in brackets behind a value at the end of a text.
 var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
 
+// apart is a last paragraph or the end of a last sentence that speaks of something else: including the 24 minutes.
+var apart = regexp.MustCompile(`(\d[^\n,]*?)(?:\.?\**\s*\n[\s(*_]*Note\b[^\n]*|, (?:including|excluding|not counting) [^.\n]*[.*]*)\s*$`)
+
 // attained is a last sentence of a value and where it is attained: the area is 5 when x = 2.
 var attained = regexp.MustCompile(`((?:^|[.!?\n])(?:[^.!?;\n=\d]* is )?\**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**(?: [a-z/²³]+){0,3}),? (?:which is |is )?(?:(?:attained|achieved|obtained|reached|occurring) )?(?:only )?(?:when|where|at|for|if) [$(]*(?:[a-z]\w* ?= ?)+[^=\s?]+[.*]*\s*$`)
 
@@ -99,7 +102,7 @@ var attained = regexp.MustCompile(`((?:^|[.!?\n])(?:[^.!?;\n=\d]* is )?\**(?:-?\
 // last number before it and says no more than that this holds: x = 16. Check: 16 + 2 = 18.
 func unchecked(text string) string {
 	start := max(0, len(text)-longestWhole)
-	text = text[:start] + attained.ReplaceAllString(remark.ReplaceAllString(text[start:], "$1"), "$1")
+	text = text[:start] + attained.ReplaceAllString(remark.ReplaceAllString(apart.ReplaceAllString(text[start:], "$1"), "$1"), "$1")
 	for _, at := range checked.FindAllStringIndex(text[start:], -1) {
 		head, tail := text[:start+at[0]+1], text[start+at[1]:]
 		given := numeral.FindAllString(head[max(0, len(head)-longestTail):], -1)
@@ -133,7 +136,7 @@ func uncounted(text string, several bool) string {
 
 var (
 	// explanation begins with the word for it, after an answer or before it.
-	explanation = regexp.MustCompile(`^\W*(?:Explanation|Reasoning):`)
+	explanation = regexp.MustCompile(`^\W*(?:(?:Explanation|Reasoning|Breakdown|Calculation|Steps):|Here(?:'s| is| are)\b)`)
 	// withdraws matches words of an explanation that may give another answer, or deny the one before.
 	withdraws = regexp.MustCompile(`(?i)\b(?:answer|wait|actually|instead|however|but|not?|\w+n['’]t|wrong\w*|incorrect\w*|correct\w*|mist\w+|sorry|oops|should|maybe|perhaps|rather|cannot|false|therefore|thus|hence|so|final\w*|option)\b|[?≠]|\\ne`)
 	// quantity is a number, perhaps with what it counts.
@@ -149,7 +152,7 @@ var (
 func unexplained(text string, several bool) string {
 	text = strings.TrimSpace(text)
 	line, rest, _ := strings.Cut(text, "\n")
-	if value, is := lone(line, rest); is && explanation.MatchString(rest) && !withdraws.MatchString(rest) {
+	if value, is := lone(line, rest); is && (explanation.MatchString(rest) || strings.Contains(rest, "= "+value)) && !withdraws.MatchString(rest) {
 		return value
 	}
 	last := strings.LastIndexByte(text, '\n') + 1

@@ -82,11 +82,13 @@ func introducesBox(all []string, equation bool) bool {
 // callsWrong reports whether the text behind a box takes it back: is wrong, ? No, or that is
 // not right. A remark with other words in it does not: this is wrong for x = 2.
 func callsWrong(all []string) bool {
+	other := false // the sentence speaks of something else: the other root, -2, is extraneous
 	for said := true; ; said = false {
 		end := part(all)
 		phrase := all[:end]
-		known := func(t string) bool { return Of(t).In(Plain | Link | Subject | Denies | Refutes | Approves) }
-		if !slices.ContainsFunc(phrase, func(t string) bool { return !known(t) }) && contradicts(phrase, Refutes) {
+		unknown := slices.ContainsFunc(phrase, func(t string) bool { return !Of(t).In(Plain | Link | Subject | Denies | Refutes | Approves) })
+		other = other || unknown && end > 1
+		if !other && !unknown && contradicts(phrase, Refutes) {
 			return true
 		}
 		switch {
@@ -94,6 +96,8 @@ func callsWrong(all []string) bool {
 			return false
 		case said && all[end] == "?":
 			return true
+		case ends(all[end]):
+			other = false
 		}
 		all = all[end+1:]
 	}

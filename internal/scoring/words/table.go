@@ -89,12 +89,12 @@ var classes = map[Class]string{
 
 	Plain | Verb:    "remains remain",
 	Plain | Leads:   "really",
-	Plain | Neutral: "a all an as be been it left my now of one only our still that this us let's",
+	Plain | Neutral: "a all an as be been it left my now of one only our still that this us let's see makes",
 	Plain | Filler:  "the precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually",
 	Neutral:         "am had has have i i'm we let me ok okay said yes to too most which believe say sure think",
 	Filler:          "then",
 	Verb:            "must should will seems looks appears fails contradicts violates ignores misses lacks overlooks conflicts",
-	Leads: `is it's that's then instead actually rather no really final finally must hmm wait ah oh oops sorry definitely certainly surely choose chose select pick
+	Leads: `is it's that's then instead actually rather no really final finally must hmm wait ah oh oops sorry definitely certainly surely choose chose choosing select pick
 		go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i'll correct right matches corresponds`,
 	Plain | Noun: "answer ans",
 	Noun:         "option choice letter answer's",
