@@ -40,7 +40,7 @@ func final(text string, ended, several bool) words.Final {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole && !lastLine.MatchString(whole) {
-		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.ContainsAny(whole, "$0123456789") || !several && spoken(a))) {
+		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer") || strings.Contains(whole, "\n\n") && prose.MatchString(whole)) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.ContainsAny(whole, "$0123456789") || !several && spoken(a))) {
 			return words.Final{Text: whole}
 		}
 	}

@@ -94,7 +94,7 @@ func callsWrong(all []string) bool {
 		switch {
 		case end == len(all):
 			return false
-		case said && all[end] == "?":
+		case said && end < 2 && all[end] == "?": // and not: Shall I explain it?
 			return true
 		case ends(all[end]):
 			other = false

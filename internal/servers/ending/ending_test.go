@@ -62,6 +62,8 @@ func TestAfterThinking(t *testing.T) {
 		"Harmony, closed":             {"<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>b", ending.Finished, false, "b", true},
 		"Seed":                        {"<seed:think>so", ending.Finished, false, "", false},
 		"Cohere":                      {"<|START_THINKING|>so<|END_THINKING|>b", ending.Finished, false, "b", true},
+		"tokens that end it":          {"b</s>", ending.Finished, false, "b", true},
+		"a turn that ends":            {"<think>a</think>b<|im_end|>\n", ending.Finished, false, "b", true},
 		"a comparison":                {"a <thin and [THIN]", ending.Finished, false, "a <thin and [THIN]", true},
 	} {
 		if got, closed := ending.AfterThinking(test.text, test.end, test.opened); got != test.want || closed != test.closed {

@@ -1,6 +1,9 @@
 package ending
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // tags open and close the thinking in a text, as models write it where their server has
 // no reasoning parser: DeepSeek, Qwen and most others; Mistral; gpt-oss (Harmony); Seed;
@@ -12,6 +15,9 @@ var tags = []struct{ open, end string }{
 	{"<longcat_think>", "</longcat_think>"}, {"<unused94>", "<unused95>"}, {"<|inner_prefix|>", "<|inner_suffix|>"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"},
 }
+
+// special are tokens that end an answer, which some servers write out.
+var special = regexp.MustCompile(`(?:\s*(?:</s>|<end_of_turn>|<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|>))+\s*$`)
 
 // tagAt is the length of the tag that a text begins with, 0 without one, and whether it opens.
 func tagAt(text string) (length int, opens bool) {
@@ -35,6 +41,7 @@ func tagAt(text string) (length int, opens bool) {
 // last tag; in a text that ended otherwise each tag closes one. An opening tag right behind
 // another one, which a chat template wrote, is the same.
 func AfterThinking(text string, end Ending, opened bool) (answer string, closed bool) {
+	text = special.ReplaceAllString(text, "")
 	from, to := 0, len(text)        // of the answer
 	depth, left, behind := 0, 0, -1 // left is the depth behind the last closing tag, behind the end of an opening one that came last
 	if opened {
