@@ -182,6 +182,7 @@ func (p *parser) relation() Answer {
 	items := []Answer{first}
 	var rels []string
 	for !p.failed {
+		p.continued()
 		p.align()
 		sign := p.peek()
 		if sign == "" || !strings.Contains(relations, sign) {
@@ -225,6 +226,20 @@ func (p *parser) enclosed(n int) (inside []token, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// continued skips the end of a line if a relation goes on behind it.
+func (p *parser) continued() {
+	if p.peek() != `\\` || p.cells > 0 {
+		return
+	}
+	i := 1
+	for p.ahead(i).text == "&" {
+		i++
+	}
+	if t := p.ahead(i); t.kind == operator && strings.Contains(relations, t.text) {
+		p.pos += i
+	}
 }
 
 // union reads sets joined by ∪, ∩ or ∖.
