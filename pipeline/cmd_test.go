@@ -38,31 +38,23 @@ total     4 units, time unknown with -j 1
 		"1 unit: input replay/b.txt changed (sha256 ",
 		"; 3 inputs will be remade\n",
 		"total     4 units, about 4.0 s by earlier runs with -j 1")
-	stdout, _ = b.ok("plan replay -j 3 --force --set replay.draws=8192")
-	want(t, "plan", stdout, "2 units: forced\n", "total   3 units, about 1.0 s by earlier runs with -j 3")
-	if strings.Contains(stdout, "report") {
-		t.Errorf("a plan of replay speaks of report:\n%s", stdout)
-	}
+	stdout = b.wants("plan replay -j 3 --force --set replay.draws=8192", exitDone, "2 units: forced\n", "total   3 units, about 1.0 s by earlier runs with -j 3")
+	lacks(t, "a plan of replay", stdout, "report")
 }
 
 func TestWhyShowsKeysThatUnitTakes(t *testing.T) {
 	b := newBench(t)
 	b.ok("run")
-	stdout, _ := b.ok("why replay --set replay.draws=1024")
-	want(t, "why", stdout, "replay: 3 of 3 units to run", "3 units: replay.draws 8192 → 1024", "    replay.draws 8192 → 1024\n")
+	stdout := b.wants("why replay --set replay.draws=1024", exitDone, "replay: 3 of 3 units to run", "3 units: replay.draws 8192 → 1024", "    replay.draws 8192 → 1024\n")
 	key := regexp.MustCompile(`  b  key [0-9a-f]{16} → ([0-9a-f]{16})\n`).FindStringSubmatch(stdout)
 	if key == nil {
 		t.Fatalf("no keys in:\n%s", stdout)
 	}
-	_, stderr := b.ok("unit replay " + key[1] + " --set replay.draws=1024")
-	want(t, "unit", stderr, "replay/b done in")
-	stdout, _ = b.ok("plan replay --set replay.draws=1024")
-	want(t, "plan", stdout, "2 of 3 units to run")
+	b.wants("unit replay "+key[1]+" --set replay.draws=1024", exitDone, "replay/b done in")
+	b.wants("plan replay --set replay.draws=1024", exitDone, "2 of 3 units to run")
 
-	stdout, _ = b.ok("why report --set replay.draws=1024")
-	want(t, "why", stdout, "→ (depends on inputs to be made)", "input replay/a.txt will be remade", "input replay/b.txt changed")
-	stdout, _ = b.ok("why generate")
-	want(t, "why", stdout, "generate: nothing to run: published profiles stand in")
+	b.wants("why report --set replay.draws=1024", exitDone, "→ (depends on inputs to be made)", "input replay/a.txt will be remade", "input replay/b.txt changed")
+	b.wants("why generate", exitDone, "generate: nothing to run: published profiles stand in")
 }
 
 func TestStatusCountsStates(t *testing.T) {
@@ -77,32 +69,23 @@ func TestStatusCountsStates(t *testing.T) {
 		len(s.Reasons) != 1 || !strings.Contains(s.Reasons[0].Why, "manifests/replay/c.json is damaged") {
 		t.Errorf("replay: %+v", s)
 	}
-	stdout, _ := b.ok("status")
-	want(t, "status", stdout, "replay    stale: 2 fresh, 1 stale; its manifest cannot be used", "generate  satisfied: published")
+	b.wants("status", exitDone, "replay    stale: 2 fresh, 1 stale; its manifest cannot be used", "generate  satisfied: published")
 }
 
 func TestRunSaysWhatIsStaleNow(t *testing.T) {
 	b := newBench(t)
 	b.ok("run")
-	_, stderr := b.ok("run replay --set replay.draws=1024")
-	want(t, "run", stderr, "replay: 3 of 3 units to run, about 3.0 s", "stale now: report (run `speceval run report --set replay.draws=1024`)", "CPU", "peak memory")
-	_, stderr = b.ok("run replay --force --set replay.draws=1024") // the same bytes
-	want(t, "run", stderr, "stale now: report")
+	b.wants("run replay --set replay.draws=1024", exitDone, "replay: 3 of 3 units to run, about 3.0 s", "stale now: report (run `speceval run report --set replay.draws=1024`)", "CPU", "peak memory")
+	b.wants("run replay --force --set replay.draws=1024", exitDone, "stale now: report") // the same bytes
 	b.ok("run --set replay.draws=1024")
-	_, stderr = b.ok("run replay --force --set replay.draws=1024")
-	if strings.Contains(stderr, "stale now") {
-		t.Errorf("the same bytes made something stale:\n%s", stderr)
-	}
+	lacks(t, "a run that made the same bytes", b.wants("run replay --force --set replay.draws=1024", exitDone), "stale now")
 }
 
 func TestRunWarnsOfStaleInputs(t *testing.T) {
 	b := newBench(t)
 	b.ok("run")
-	_, stderr := b.ok("run report --force --set replay.draws=1024")
-	want(t, "run", stderr, "warning: replay is stale (3 units: replay.draws 8192 → 1024); report uses its stored outputs")
-	if strings.Contains(stderr, "stale now") {
-		t.Errorf("the run has made nothing stale:\n%s", stderr)
-	}
+	stderr := b.wants("run report --force --set replay.draws=1024", exitDone, "warning: replay is stale (3 units: replay.draws 8192 → 1024); report uses its stored outputs")
+	lacks(t, "a run that made nothing stale", stderr, "stale now")
 }
 
 func TestSecondInterruptStopsUnitsInFlight(t *testing.T) {

@@ -166,14 +166,15 @@ func (b *bench) ok(line string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// wants is do for a command line that ends with a code and says every part on stderr.
-func (b *bench) wants(line string, code int, parts ...string) {
+// wants is do for a command line that ends with a code and says every part. It is what it says.
+func (b *bench) wants(line string, code int, parts ...string) string {
 	b.t.Helper()
-	ended, _, stderr := b.do(line)
+	ended, stdout, stderr := b.do(line)
 	if ended != code {
 		b.t.Errorf("%s: exit code %d, want %d", line, ended, code)
 	}
-	want(b.t, line, stderr, parts...)
+	want(b.t, line, stdout+stderr, parts...)
+	return stdout + stderr
 }
 
 // ran carries out a command line of the program, in a shell that change changes;
@@ -225,6 +226,14 @@ func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// lacks checks that a text does not have a part.
+func lacks(t *testing.T, what, text, part string) {
+	t.Helper()
+	if strings.Contains(text, part) {
+		t.Errorf("%s has %q:\n%s", what, part, text)
 	}
 }
 

@@ -39,8 +39,7 @@ func TestThePageFollowsTheReport(t *testing.T) {
 	b, wantPage := withPage(t)
 	b.ok("run replay")
 	wantPage("")
-	_, stderr := b.ok("run")
-	want(t, "run", stderr, "report.html written")
+	b.wants("run", exitDone, "report.html written")
 	wantPage("page 1 of 4 units")
 	b.ok("tables")
 	wantPage("page 2 of 4 units")
@@ -83,9 +82,7 @@ func TestBarOnATerminal(t *testing.T) {
 	b.fails("report/table", errBroken)
 	_, _, stderr := b.do("run")
 	want(t, "stderr", stderr, "\r", "replay", "report/table failed\n", "1 unit failed")
-	if strings.Contains(stderr, "\x1b[3") {
-		t.Errorf("the bar has colours: %q", stderr)
-	}
+	lacks(t, "the bar", stderr, "\x1b[3")
 }
 
 // logged is the log of the newest run of the bench; empty if there is none.
