@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,22 +32,11 @@ func published(t *testing.T, out string) loader {
 	}
 }
 
-// explainIn runs explain on a pipeline's output folder.
-func explainIn(p loader, args ...string) (code int, stdout, stderr string) {
-	return commandIn(p, append([]string{"explain"}, args...)...)
-}
-
-func commandIn(p loader, words ...string) (code int, stdout, stderr string) {
-	var o, e bytes.Buffer
-	code = run(words, &shell{stdout: &o, stderr: &e}, p)
-	return code, o.String(), e.String()
-}
-
 func TestOneTableIsPrinted(t *testing.T) {
 	out := t.TempDir()
 	p := published(t, out)
 	tables := func(words ...string) (int, string, string) {
-		return commandIn(p, append([]string{"tables"}, words...)...)
+		return ranOn(p, nil, append([]string{"tables"}, words...)...)
 	}
 	outcomes(t, tables, []outcome{
 		{words("--list"), exitDone, "table1_variance\ntable2_compute\n"},
@@ -62,15 +51,16 @@ func TestOneTableIsPrinted(t *testing.T) {
 
 func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
 	p := published(t, t.TempDir())
-	_, stdout, _ := explainIn(p, "table7")
-	want(t, "the table", stdout, "rows:\n  qwen2_5_3b\n", "columns:\n  model\n  theta_core\n")
-	code, stdout, stderr := explainIn(p, "Table7", "qwen3_5_9b", "theta_core")
-	if code != exitDone || stderr != "" {
-		t.Errorf("exit code %d\n%s", code, stderr)
+	explain := func(words ...string) string {
+		t.Helper()
+		code, stdout, stderr := ranOn(p, nil, append([]string{"explain"}, words...)...)
+		same(t, "exit code and stderr", fmt.Sprint(code, stderr), "0")
+		return stdout
 	}
-	want(t, "the cell", stdout, `row "qwen3_5_9b", column theta_core: 6919565824`, "Eq. 23", "report/table7_flop_coefficients", "data/architectures.csv", "fresh", "paper: 6.919566")
+	want(t, "the table", explain("table7"), "rows:\n  qwen2_5_3b\n", "columns:\n  model\n  theta_core\n")
+	want(t, "the cell", explain("Table7", "qwen3_5_9b", "theta_core"), `row "qwen3_5_9b", column theta_core: 6919565824`, "Eq. 23", "report/table7_flop_coefficients", "data/architectures.csv", "fresh", "paper: 6.919566")
 
-	_, stdout, _ = explainIn(p, "--json", "table7", "qwen3_5_9b", "theta_core")
+	stdout := explain("--json", "table7", "qwen3_5_9b", "theta_core")
 	var e struct {
 		Value   *float64
 		Sources []dag.Source
@@ -83,15 +73,15 @@ func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
 		e.Units[0].Unit != "report/table7_flop_coefficients" || e.Units[0].State != "fresh" || e.Units[0].Last.Commit != "test" {
 		t.Errorf("%v\n%s", err, stdout)
 	}
-	if code, stdout, _ := explainIn(p, "--json", "table7"); code != exitDone || !json.Valid([]byte(stdout)) {
-		t.Errorf("exit code %d, %s", code, stdout)
-	}
+	same(t, "it is JSON", json.Valid([]byte(explain("--json", "table7"))), true)
 }
 
 func TestExplainRefusesWhatIsNotThere(t *testing.T) {
 	out := t.TempDir()
 	p := published(t, out)
-	explain := func(words ...string) (int, string, string) { return explainIn(p, words...) }
+	explain := func(words ...string) (int, string, string) {
+		return ranOn(p, nil, append([]string{"explain"}, words...)...)
+	}
 	outcomes(t, explain, []outcome{
 		{words("tabel7"), exitUsage, `there is no table "tabel7"; the nearest are table7_flop_coefficients`},
 		{words("table"), exitUsage, `"table" could be more than one table: table1_variance, table2_compute`},

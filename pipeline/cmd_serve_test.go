@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -138,19 +140,24 @@ max_tokens = 2048
 context_tokens = 4096
 `
 
-// announcer is a buffer that tells when a text has been written to it.
-type announcer struct {
-	buffer
-	text string
-	said chan struct{}
+// buffer is a bytes.Buffer that goroutines may share.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
 }
 
-func (a *announcer) Write(p []byte) (int, error) {
-	n, err := a.buffer.Write(p)
-	if strings.Contains(string(p), a.text) {
-		close(a.said)
-	}
-	return n, err
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// take returns what was written since it was last asked.
+func (b *buffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.b.Reset()
+	return b.b.String()
 }
 
 // fleetOf starts `speceval fleet` with more words, and returns the
@@ -160,21 +167,24 @@ func fleetOf(t *testing.T, key string, words ...string) (lines []string, end fun
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "e.toml")
 	write(file, fleetConfig)
-	var stdout buffer
-	stderr := announcer{text: "serving; interrupt to stop", said: make(chan struct{})}
+	var stdout, stderr buffer
 	interrupts := make(chan os.Signal, 2)
 	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, environment: []string{experiment.KeyVariable + "=" + key}, interrupts: interrupts, release: func() {}}
 	code := make(chan int, 1)
 	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, experiment.Load) }()
-	select {
-	case c := <-code:
-		return nil, func() (int, string) { return c, stderr.take() }
-	case <-stderr.said:
+	said := ""
+	for !strings.Contains(said, "serving; interrupt to stop") {
+		select {
+		case c := <-code:
+			return nil, func() (int, string) { return c, said + stderr.take() }
+		case <-time.After(time.Millisecond):
+			said += stderr.take()
+		}
 	}
 	lines = strings.Split(strings.TrimSpace(stdout.take()), "\n")
 	return lines, func() (int, string) {
 		interrupts <- os.Interrupt
-		return <-code, stderr.take()
+		return <-code, said + stderr.take()
 	}
 }
 

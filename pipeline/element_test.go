@@ -93,6 +93,7 @@ func TestAnElementRunsFreshUnitsAgain(t *testing.T) {
 		b.ok("unit --element " + dir)
 	}
 	wantEvents(t, dir, "started a, done a, started b, done b, started c, done c, done a, done b, done c")
+	b.wants("run replay", exitDone, "replay: nothing to run: 3 units fresh")
 }
 
 func TestAnElementSeveralUnitsAtATime(t *testing.T) {

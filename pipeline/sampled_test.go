@@ -16,12 +16,12 @@ import (
 
 // fleetExperiment is a configuration of two models on the small benchmark, and
 // imitated servers of both.
-func fleetExperiment(t *testing.T, faults imitation.Faults) string {
+func fleetExperiment(t *testing.T) string {
 	t.Helper()
 	var urls []string
 	for i, model := range []string{"direct", "thinker", "direct"} {
 		urls = append(urls, strconv.Quote(serves(t, imitation.Settings{
-			Model: model, MaxModelLen: 4096, Thinking: model == "thinker", ReasoningParser: map[string]string{"thinker": "qwen3"}[model], Faults: faults, Index: i, Seed: 1,
+			Model: model, MaxModelLen: 4096, Thinking: model == "thinker", ReasoningParser: map[string]string{"thinker": "qwen3"}[model], Index: i, Seed: 1,
 		}, fleet.AuthorSettings{Model: "m", Tasks: tasksIn("../data/smallbench/smallbench.jsonl")})))
 	}
 	text := `[corpus]
@@ -75,7 +75,7 @@ func corpusOf(t *testing.T, out, model string) []rollout.Rollout {
 
 func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	at := " --config " + fleetExperiment(t, imitation.Faults{}) + " --out " + out
+	at := " --config " + fleetExperiment(t) + " --out " + out
 	runs := func(line string) string { return said(t, exitDone, words(line+at)...) }
 	want(t, "plan", runs("plan"), "generate  2 of 2 units to run", "360 requests, 216,000 tokens of answers at most")
 	runs("run generate")
@@ -103,24 +103,8 @@ func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 	}
 }
 
-// TestFaultsOfServersLeaveNoTrace asks again for what is lost: a server repeats an answer by its
-// seed, and goes on with one by another seed, so that a cut within its first tokens would show.
-func TestFaultsOfServersLeaveNoTrace(t *testing.T) {
-	faulty, clean := filepath.Join(t.TempDir(), "faulty"), filepath.Join(t.TempDir(), "clean")
-	// That twelve attempts of one of 360 requests all fail happens in 5e-8 of runs.
-	faults := imitation.Faults{Error: 0.05, Cut: 0.05, Garbage: 0.05}
-	said(t, exitDone, words("run generate --set serving.attempts=12 --set serving.on_loss=again --config "+fleetExperiment(t, faults)+" --out "+faulty)...)
-	said(t, exitDone, words("run generate --config "+fleetExperiment(t, imitation.Faults{})+" --out "+clean)...)
-	a, b := corpusOf(t, faulty, "direct"), corpusOf(t, clean, "direct")
-	for i := range a {
-		if a[i].Text != b[i].Text || a[i].Seed != b[i].Seed {
-			t.Errorf("row %d: %q after faults, %q without", i, a[i].Text, b[i].Text)
-		}
-	}
-}
-
 func TestWhatStandsInTheWayOfSampling(t *testing.T) {
-	config, out := fleetExperiment(t, imitation.Faults{}), filepath.Join(t.TempDir(), "out")
+	config, out := fleetExperiment(t), filepath.Join(t.TempDir(), "out")
 	tasks := filesIn(t, map[string]string{"smallbench.jsonl": "{\"task_id\":\"a\"}\n"})
 	on := func(words ...string) (int, string, string) { return sample(t, config, out, words...) }
 	outcomes(t, on, []outcome{

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func text(s string) func(io.Writer) error {
@@ -85,65 +84,6 @@ func TestJobKnowsWhoItIs(t *testing.T) {
 	if !maps.Equal(footer, want) || key != m.Key || command != "speceval run replay" {
 		t.Errorf("footer %v, key %s, command %q", footer, key, command)
 	}
-}
-
-// single runs a unit of the lab as another machine would.
-func (l *lab) single(name, key string) (*Manifest, bool, error) {
-	l.t.Helper()
-	ref := refOf(name)
-	s, err := l.graph().Scan(l.t.Context(), l.dir, ref)
-	if err != nil {
-		return nil, false, err
-	}
-	fresh, err := s.Fresh(ref, key)
-	if err != nil || fresh != nil {
-		return nil, fresh != nil, err
-	}
-	m, err := s.RunUnit(context.Background(), ref, Origin{Queue: &Queue{Job: "12_3", Attempt: 2}}, time.Now, nil)
-	return m, false, err
-}
-
-// keyOf is the key of a unit with the inputs that are there now.
-func (l *lab) keyOf(name string) string {
-	l.t.Helper()
-	s := l.scan()
-	parts, _ := s.partsOf(s.graph.index[refOf(name)])
-	return parts.Key()
-}
-
-func TestSingleUnitsMakeWhatARunMakes(t *testing.T) {
-	whole := crossing(t)
-	order := whole.run(Selection{})
-	l := crossing(t)
-	for _, name := range order {
-		m, fresh, err := l.single(name, l.keyOf(name)[:12])
-		if err != nil || fresh {
-			t.Fatalf("%s: fresh %v, %v", name, fresh, err)
-		}
-		if m.Queue == nil || m.Job != "12_3" || m.Attempt != 2 {
-			t.Errorf("%s: its manifest says %+v of the job", name, m.Queue)
-		}
-		_, fresh, err = l.single(name, m.Key)
-		same(t, name+" is fresh", fresh && err == nil, true)
-	}
-	wantUnits(t, "afterwards", l.run(Selection{}))
-	same(t, "files", l.contents(), whole.contents())
-}
-
-func TestASingleUnitThatHasChanged(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	key := l.keyOf("replay/x")
-	l.unit("replay/x").Config = map[string]string{"k": "2"}
-	var changed *ChangedKeyError
-	if _, _, err := l.single("replay/x", key); !errors.As(err, &changed) {
-		t.Errorf("got %v, want a *ChangedKeyError", err)
-	}
-	_, _, err := l.single("replay/nobody", key)
-	says(t, err, "no unit replay/nobody")
-	_, err = l.scan().Find("replay", key[:12])
-	says(t, err, "no unit of replay has the key")
-	same(t, "found", must(l.scan().Find("replay", l.keyOf("replay/x")[:8])).Unit, "x")
 }
 
 // TestOneProcessAtAScratchFolder has two jobs of one unit, as when a scheduler
