@@ -113,33 +113,32 @@ func TestPairsShareSeeds(t *testing.T) {
 
 // A contest that is stopped in any of its stages goes on to what it would have come to.
 func TestAStoppedContestGoesOn(t *testing.T) {
-	t.Run("models", func(t *testing.T) { stopAContest(t, "--budget", "6") })
-	t.Run("pairs", func(t *testing.T) { stopAContest(t, "--budget", "6", "--coupled") })
-}
-
-func stopAContest(t *testing.T, how ...string) {
-	l := newEvaluationLab(t)
-	l.serve("weak")
-	asked := append([]string{"mine", "weak", "--set", "systems.window=2"}, how...)
-	stops := 0
-	for _, after := range []int{12, 10, 10} {
-		interrupts, from := make(chan os.Signal, 1), l.count
-		l.asked = func(n int) {
-			if n == from+after {
-				interrupts <- os.Interrupt
+	for name, how := range map[string]string{"models": "--budget 6", "pairs": "--budget 6 --coupled"} {
+		t.Run(name, func(t *testing.T) {
+			l := newEvaluationLab(t)
+			l.serve("weak")
+			asked := words("mine weak --set systems.window=2 " + how)
+			stops := 0
+			for _, after := range []int{12, 10, 10} {
+				interrupts, from := make(chan os.Signal, 1), l.count
+				l.asked = func(n int) {
+					if n == from+after {
+						interrupts <- os.Interrupt
+					}
+				}
+				if code, _ := l.do(interrupts, l.ranks(asked...)...); code == exitInterrupted {
+					stops++
+					want(t, "pause", l.stderr, "the evaluation is paused: stopped", "are kept in out/evaluate", "stage ")
+				} else if code != 0 {
+					t.Fatalf("exit code %d\n%s", code, l.stderr)
+				}
 			}
-		}
-		if code, _ := l.do(interrupts, l.ranks(asked...)...); code == exitInterrupted {
-			stops++
-			want(t, "pause", l.stderr, "the evaluation is paused: stopped", "are kept in out/evaluate", "stage ")
-		} else if code != 0 {
-			t.Fatalf("exit code %d\n%s", code, l.stderr)
-		}
-	}
-	l.asked = nil
-	r, whole := l.rank(asked...), l.rank(append(asked, "--out", "undisturbed")...)
-	if stops < 2 || fmt.Sprint(r.Estimates, r.Rollouts, r.Chances) != fmt.Sprint(whole.Estimates, whole.Rollouts, whole.Chances) {
-		t.Errorf("stopped %d times: %+v\nundisturbed %+v", stops, r, whole)
+			l.asked = nil
+			r, whole := l.rank(asked...), l.rank(append(asked, "--out", "undisturbed")...)
+			if stops < 2 || fmt.Sprint(r.Estimates, r.Rollouts, r.Chances) != fmt.Sprint(whole.Estimates, whole.Rollouts, whole.Chances) {
+				t.Errorf("stopped %d times: %+v\nundisturbed %+v", stops, r, whole)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,8 @@ func (b *bench) batch(change func(*slurm.Batch)) string {
 	_, build, _ := slurm.Build()
 	batch := &slurm.Batch{Format: 1, Name: "batch", Stage: "replay", Job: "12", Submitted: b.clock, Build: build, Attempt: 2, Workers: 1}
 	var all []slurm.Member
-	for _, unit := range []string{"a", "b", "c"} {
-		all = append(all, slurm.Member{Unit: unit, Key: b.key("replay", unit)})
+	for _, unit := range regexp.MustCompile(`(?m)^  ([abc])  .*?(\w+)\)?$`).FindAllStringSubmatch(b.wants("why replay --all", exitDone), -1) {
+		all = append(all, slurm.Member{Unit: unit[1], Key: unit[2]})
 	}
 	batch.Elements = [][]slurm.Member{nil, all}
 	if change != nil {
@@ -30,19 +31,6 @@ func (b *bench) batch(change func(*slurm.Batch)) string {
 	dir := filepath.Join(b.out, dag.JobsDir, batch.Name)
 	write(filepath.Join(dir, "batch.json"), string(must(json.Marshal(batch))))
 	return dir
-}
-
-// key is the key that a plan gives a unit.
-func (b *bench) key(stage, unit string) string {
-	b.t.Helper()
-	stdout, _ := b.ok("why " + stage + " --all")
-	for line := range strings.Lines(stdout) {
-		if words := strings.Fields(line); len(words) > 1 && words[0] == unit {
-			return strings.Trim(words[len(words)-1], "()")
-		}
-	}
-	b.t.Fatalf("no unit %s in\n%s", unit, stdout)
-	return ""
 }
 
 // wantEvents wants that element 1 has logged of units, in short.
@@ -60,9 +48,7 @@ func wantEvents(t *testing.T, dir, want string) {
 		}
 		short = append(short, text)
 	}
-	if got := strings.Join(short, ", "); got != want {
-		t.Errorf("events %s\nwant   %s", got, want)
-	}
+	same(t, "events", strings.Join(short, ", "), want)
 }
 
 func elementBench(t *testing.T) *bench {

@@ -128,7 +128,7 @@ func TestStatedCostsCountUntilAUnitHasRun(t *testing.T) {
 	same(t, "before any run", l.plan(Selection{}).Estimate(1), Estimate{Seconds: 60, Stated: 2, Unknown: 4})
 	seconds := make(map[string]float64)
 	r := l.runner()
-	r.Executor = watching{pool(1), func(task Task) { seconds[task.Ref.String()] = task.Seconds }}
+	r.Executor = watching(func(task Task) { seconds[task.Ref.String()] = task.Seconds })
 	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
 	if seconds["replay/x"] != 30 || seconds["replay/z"] != 0 {
 		t.Errorf("the executor was told %v", seconds)
@@ -171,43 +171,29 @@ func TestAManifestOfBeforeIsNotDone(t *testing.T) {
 		selection := change(l)
 		redo := 0
 		r := l.runner()
-		r.Executor = watching{pool(1), func(task Task) { // asks, too
+		r.Executor = watching(func(task Task) {
 			if task.Redo {
 				redo++
 			}
-		}}
-		plan := l.plan(selection)
-		ok(t, r.Run(t.Context(), nil, plan))
+		})
+		ok(t, r.Run(t.Context(), nil, l.plan(selection)))
 		same(t, name+": all are to be done again though fresh", redo == 6, selection.Force)
 	}
 }
 
-// watching shows an executor's tasks on their way, and asks each whether it is
-// done, before and after.
-type watching struct {
-	Executor
-	see func(Task)
-}
+// watching is an executor that sees its tasks, and asks each whether it is done, before and after.
+type watching func(Task)
 
-func (w watching) Execute(ctx context.Context, ready <-chan Task, results chan<- Result) {
-	seen := make(chan Task)
-	go func() {
-		defer close(seen)
-		for task := range ready {
-			w.see(task)
-			if done, err := task.Done(); done || err != nil {
-				panic("done before it has run")
-			}
-			run := task.Run
-			task.Run = func(ctx context.Context) error {
-				err := run(ctx)
-				if done, unread := task.Done(); !done || unread != nil {
-					panic("not done after it has run")
-				}
-				return err
-			}
-			seen <- task
+func (see watching) Execute(ctx context.Context, ready <-chan Task, results chan<- Result) {
+	for task := range ready {
+		see(task)
+		if done, err := task.Done(); done || err != nil {
+			panic("done before it has run")
 		}
-	}()
-	w.Executor.Execute(ctx, seen, results)
+		err := task.Run(ctx)
+		if done, unread := task.Done(); !done || unread != nil {
+			panic("not done after it has run")
+		}
+		results <- Result{task, err}
+	}
 }

@@ -111,22 +111,13 @@ func crossingIn(t *testing.T, dir string) *lab {
 	return l
 }
 
-func (l *lab) graph() *Graph {
-	l.t.Helper()
-	return must(New(l.stages))
-}
-
 func (l *lab) scan() *Snapshot {
-	l.t.Helper()
-	s := must(l.graph().Scan(context.Background(), l.dir))
+	s := must(must(New(l.stages)).Scan(context.Background(), l.dir))
 	s.slow = 1
 	return s
 }
 
-func (l *lab) plan(sel Selection) *Plan {
-	l.t.Helper()
-	return must(l.scan().Plan(sel))
-}
+func (l *lab) plan(sel Selection) *Plan { return must(l.scan().Plan(sel)) }
 
 func (l *lab) runner() *Runner {
 	return &Runner{
@@ -137,35 +128,24 @@ func (l *lab) runner() *Runner {
 
 // try runs a selection and returns the units that ran, in order of start.
 func (l *lab) try(sel Selection) ([]string, error) {
-	l.t.Helper()
 	l.ran = nil
 	err := l.runner().Run(l.t.Context(), nil, l.plan(sel))
 	return l.ran, err
 }
 
 // run is try without an error.
-func (l *lab) run(sel Selection) []string {
-	l.t.Helper()
-	return must(l.try(sel))
-}
+func (l *lab) run(sel Selection) []string { return must(l.try(sel)) }
 
 func (l *lab) file(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }
 
 func (l *lab) put(name, content string) {
-	l.t.Helper()
 	ok(l.t, os.MkdirAll(filepath.Dir(l.file(name)), 0o777))
 	ok(l.t, os.WriteFile(l.file(name), []byte(content), 0o666))
 }
 
-func (l *lab) get(name string) string {
-	l.t.Helper()
-	return string(must(os.ReadFile(l.file(name))))
-}
+func (l *lab) get(name string) string { return string(must(os.ReadFile(l.file(name)))) }
 
-func (l *lab) remove(name string) {
-	l.t.Helper()
-	ok(l.t, os.Remove(l.file(name)))
-}
+func (l *lab) remove(name string) { ok(l.t, os.Remove(l.file(name))) }
 
 // contents are the output files by name, without manifests.
 func (l *lab) contents() map[string]string {

@@ -3,6 +3,7 @@ package dag
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -109,13 +110,7 @@ func (l *lab) records() map[string]Record {
 
 // freshUnits are the units whose record is fresh.
 func freshUnits(records map[string]Record) []string {
-	var units []string
-	for unit, r := range records {
-		if r.State == Fresh {
-			units = append(units, unit)
-		}
-	}
-	return units
+	return slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(unit string) bool { return records[unit].State != Fresh })
 }
 
 // TestStaleRecordsAreThoseThatARunWouldMake changes one unit: what follows

@@ -76,7 +76,7 @@ func TestSelections(t *testing.T) {
 }
 
 func TestWrongSelections(t *testing.T) {
-	g := crossing(t).graph()
+	g := must(New(crossing(t).stages))
 	var unknown *UnknownStageError
 	for _, sel := range []Selection{{Stages: []string{"reply"}}, {From: "reply"}, {Until: "reply"}} {
 		if err := g.Check(sel); !errors.As(err, &unknown) || unknown.Name != "reply" {
