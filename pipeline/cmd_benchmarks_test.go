@@ -66,26 +66,21 @@ func TestBenchmarksFromAFolder(t *testing.T) {
 	lacks(t, "what is said of unpublished data", stdout, "published ids in order")
 }
 
-// serveHub serves the files of datasets below dir, those of one dataset for a token.
-func serveHub(t *testing.T, dir, token, gated string) *httptest.Server {
+func TestBenchmarksDownload(t *testing.T) {
+	const token = "hf_secretoftests"
+	files := upstreamFiles(t, "aime25", "gpqa", "livecodebench")
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/datasets/"), "/", 5) // owner, name, resolve, revision, file
-		if strings.HasPrefix(r.URL.Path, "/datasets/"+gated+"/") && r.Header.Get("Authorization") != "Bearer "+token {
+		if strings.HasPrefix(r.URL.Path, "/datasets/Idavidrein/gpqa/") && r.Header.Get("Authorization") != "Bearer "+token {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		text := read(filepath.Join(dir, parts[0], parts[1], filepath.FromSlash(parts[4])))
+		text := read(filepath.Join(files, parts[0], parts[1], filepath.FromSlash(parts[4])))
 		w.Header().Set("X-Repo-Commit", parts[3])
 		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(text))))
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	}))
-	t.Cleanup(hub.Close)
-	return hub
-}
-
-func TestBenchmarksDownload(t *testing.T) {
-	const token = "hf_secretoftests"
-	hub := serveHub(t, upstreamFiles(t, "aime25", "gpqa", "livecodebench"), token, "Idavidrein/gpqa")
+	defer hub.Close()
 	from, to := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "tasks")
 	environment := []string{"HF_ENDPOINT=" + hub.URL}
 	download := func(code int, environment ...string) string {

@@ -58,9 +58,6 @@ func listen(t *testing.T, host, elsewhere string) *listener {
 	return l
 }
 
-// secrets are what no file and no message may have.
-var secrets = []string{"sesame-common", "sesame-a", "sesame-b", "hunter2"}
-
 // keyed runs evaluate with keys in the environment, and fails if it tells one.
 func keyed(t *testing.T, words ...string) (code int, stderr string) {
 	t.Helper()
@@ -76,7 +73,7 @@ func keyed(t *testing.T, words ...string) (code int, stderr string) {
 		return nil
 	})
 	for where, text := range told {
-		for _, secret := range secrets {
+		for _, secret := range []string{"sesame-common", "sesame-a", "sesame-b", "hunter2"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q: %s tells %s", words, where, secret)
 			}

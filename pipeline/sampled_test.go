@@ -66,13 +66,6 @@ func sample(t *testing.T, config, out string, args ...string) (code int, stdout,
 	return ran(nil, append(args, "--config", config, "--out", out)...)
 }
 
-func corpusOf(t *testing.T, out, model string) []rollout.Rollout {
-	t.Helper()
-	rows, _, err := rowfile.ReadFile[rollout.Rollout](filepath.Join(out, "generate", "benchmark=smallbench", "model="+model, "part-0000.parquet"))
-	ok(t, err)
-	return rows
-}
-
 func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	at := " --config " + fleetExperiment(t) + " --out " + out
@@ -80,7 +73,8 @@ func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 	want(t, "plan", runs("plan"), "generate  2 of 2 units to run", "360 requests, 216,000 tokens of answers at most")
 	runs("run generate")
 	for _, model := range []string{"direct", "thinker"} {
-		rows := corpusOf(t, out, model)
+		rows, _, err := rowfile.ReadFile[rollout.Rollout](filepath.Join(out, "generate", "benchmark=smallbench", "model="+model, "part-0000.parquet"))
+		ok(t, err)
 		if len(rows) != 180 {
 			t.Fatalf("%d rollouts of %s", len(rows), model)
 		}

@@ -126,9 +126,8 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 	}
 	write("mine.jsonl", tasks.String())
 	write("experiments.toml", "")
-	if code, _, stderr := say(t, "benchmarks", "check", "mine.jsonl", "--unpublished"); code != 0 {
-		t.Fatal(stderr)
-	}
+	code, _, stderr := say(t, "benchmarks", "check", "mine.jsonl", "--unpublished")
+	same(t, stderr, code, exitDone)
 	answer := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -147,9 +146,8 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 	}))
 	defer server.Close()
 	evaluate := []string{"evaluate", "--benchmark", "mine.jsonl", "--model", "m", "--budget", "2", "--all", "--worker", server.URL, "--set", "serving.attempts=1"}
-	if code, _, stderr := say(t, evaluate...); code != 0 {
-		t.Fatal(stderr)
-	}
+	code, _, stderr = say(t, evaluate...)
+	same(t, stderr, code, exitDone)
 	name := "mine/m/hbn_staged-b2-seed42"
 	if _, stdout, _ := say(t, "evaluate", "show", name, "--all"); !strings.Contains(stdout, `\u001b]0;owned`) {
 		t.Errorf("the task is not shown: %s", stdout)
@@ -163,9 +161,8 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 	}
 	say(t, "evaluate", "list")
 	for _, answer = range []string{`{"error":{"message":%[1]s,"type":%[1]s,"param":%[1]s}}`, `{"detail":%s}`, "plain " + evil + "\xff%s"} {
-		if code, _, _ := say(t, append(evaluate, "--seed", fmt.Sprint(len(answer)))...); code == 0 {
-			t.Error("a refusal is no error")
-		}
+		code, _, _ = say(t, append(evaluate, "--seed", fmt.Sprint(len(answer)))...)
+		same(t, "exit code of a refusal", code, exitFailed)
 	}
 	say(t, append(evaluate, "--seed", "7", "--model", evil)...)
 }

@@ -62,13 +62,6 @@ func TestSliceIsCanonical(t *testing.T) {
 	same(t, "an unknown key", one.Slice("replay.drws")["replay.drws"], "")
 }
 
-func TestMissingFileSaysWhatToDo(t *testing.T) {
-	_, err := Load("testdata/absent.toml", nil)
-	if text := fmt.Sprint(err); !strings.Contains(text, "testdata/absent.toml: there is no such file") || !strings.Contains(text, "--config FILE") {
-		t.Errorf("error %q", text)
-	}
-}
-
 // Each testdata/*.bad.toml begins with the errors that it gives, a comment
 // line for each.
 func TestBadFiles(t *testing.T) {

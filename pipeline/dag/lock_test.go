@@ -23,10 +23,7 @@ func TestMain(m *testing.M) {
 
 // holdLock takes the lock, says so, and keeps it until its input ends.
 func holdLock(dir string) {
-	if _, err := Acquire(dir, "pid 1234 on alpha: speceval run replay"); err != nil {
-		os.Stdout.WriteString(err.Error() + "\n")
-		os.Exit(1)
-	}
+	must(Acquire(dir, "pid 1234 on alpha: speceval run replay"))
 	os.Stdout.WriteString("locked\n")
 	bufio.NewReader(os.Stdin).ReadString('\n')
 	os.Exit(0)

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,17 +60,14 @@ func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 	dir, cfg := t.TempDir(), config.Default()
 	cfg.Corpus.Tasks = dir
 	for id, name := range map[string]string{"smallbench": data.SmallBenchmarkName, "primer": data.PrimerName} {
+		read := must(ReadTasks(cfg, config.Benchmark{ID: id}))
+		if read.Path != name || len(read.Tasks) < 60 {
+			t.Errorf("%s: %d tasks of %s", id, len(read.Tasks), read.Path)
+		}
 		path := filepath.Join(dir, id+".jsonl")
-		read, err := ReadTasks(cfg, config.Benchmark{ID: id})
-		if err != nil || read.Path != name || len(read.Tasks) < 60 {
-			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
-		}
-		// A file of one's own comes first.
-		write(path, two)
-		read, err = ReadTasks(cfg, config.Benchmark{ID: id})
-		if err != nil || read.Path != path || len(read.Tasks) != 2 {
-			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
-		}
+		write(path, two) // a file of one's own comes first
+		read = must(ReadTasks(cfg, config.Benchmark{ID: id}))
+		same(t, id, fmt.Sprint(read.Path, len(read.Tasks)), fmt.Sprint(path, 2))
 	}
 	_, err := ReadTasks(cfg, config.Benchmark{ID: "aime24"})
 	same(t, "aime24 without a file: is not there", errors.Is(err, fs.ErrNotExist), true)
@@ -197,5 +195,13 @@ func says(t testing.TB, err error, parts ...string) {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v, want %q", err, part)
 		}
+	}
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -52,9 +52,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	cfg, dir := sampledConfig(t)
 	tasks, _, _ := readTasks(cfg)
 	s, notes, err := ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for i, unparted := range []bool{false, false, true} {
 		same(t, s.Models[i].ID+" has its thinking in one text with the answer", s.Models[i].Unparted, unparted)
 	}
@@ -269,9 +267,7 @@ func TestElementsHoldWhatTheConfigurationSays(t *testing.T) {
 	same(t, "without Slurm", e.ElementSeconds(), nil)
 	e.Executor.Kind = config.ExecutorSlurm
 	got := e.ElementSeconds()
-	if _, inJobs := got["report"]; inJobs || got["replay"] != 300 {
-		t.Errorf("elements of %v seconds", got)
-	}
+	same(t, "seconds of elements, and none of the report's", [2]float64{got["replay"], got["report"]}, [2]float64{300, 0})
 }
 
 func TestOwnModelsBringTheirCoefficients(t *testing.T) {

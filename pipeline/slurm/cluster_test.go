@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -75,9 +74,8 @@ func TestElementsOfTheQueueAndTheAccounts(t *testing.T) {
 		{"no answer", answers{"squeue": {err: errors.New("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")}}, nil, "Unable to contact"},
 	} {
 		got, err := (&cluster{run: test.a.command}).elements(t.Context(), jobsOf(map[string]int{"1": 4}))
-		if !reflect.DeepEqual(got, test.want) || (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%s:\ngot  %+v, %v\nwant %+v", test.name, got, err, test.want)
-		}
+		same(t, test.name, got, test.want)
+		says(t, err, test.err)
 	}
 }
 
@@ -91,9 +89,8 @@ func TestAccountsAreAskedOnlyWhereTheQueueForgot(t *testing.T) {
 		return queue, nil
 	}}
 	for _, wanted := range []map[string]int{{"29": 1}, {"1": 3}, {"1": 3}} {
-		if _, err := c.elements(t.Context(), jobsOf(wanted)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.elements(t.Context(), jobsOf(wanted))
+		says(t, err, "")
 	}
 	same(t, "times asked: the queue has the first job", asked, 2)
 }
@@ -134,13 +131,9 @@ func TestTheClusterOfAJob(t *testing.T) {
 		} else if program == "sbatch" {
 			want = "-Mcpu,lab"
 		}
-		if !slices.Contains(strings.Fields(line), want) {
-			t.Errorf("%s, want %s in it", line, want)
-		}
+		has(t, strings.Fields(line), want)
 	}
-	if len(l.cancels) == 0 {
-		t.Error("the element whose node failed is not cancelled before it is submitted again")
-	}
+	same(t, "elements that are cancelled before they are submitted again", len(l.cancels), 1)
 }
 
 func TestSubmit(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // engine is a small engine made of shell: a file in jobs holds the state of the job of its
 // name. A job runs when the queue is printed; it may set its state itself.
 const engine = `
+mkdir -p jobs scripts
 case $1 in
 submit)
 	[ ! -e down ] || { rm down; echo "engine: no connection" >&2; exit 1; }
@@ -53,10 +54,7 @@ for unit in $(grep -o '"unit": "[^"]*"' "$dir/batch.json" | cut -d'"' -f4); do t
 func engineLab(t *testing.T, script string, n int) (l *lab, dir string, tasks []dag.Task) {
 	l, dir = newLab(t), t.TempDir()
 	for name, text := range map[string]string{"engine.sh": engine, "element.sh": "cd " + dir + "\nfor dir; do :; done\n" + script} {
-		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777),
-			os.MkdirAll(filepath.Join(dir, "jobs"), 0o777), os.MkdirAll(filepath.Join(dir, "scripts"), 0o777)); err != nil {
-			t.Fatal(err)
-		}
+		says(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777), "")
 	}
 	run := "cd " + dir + " && sh engine.sh "
 	l.settings.Run = Run(os.Environ(), time.Minute)
@@ -179,9 +177,7 @@ func TestCommandsThatCannotRun(t *testing.T) {
 // TestCommandsThatHang has a child of a command hold a pipe, which ends with the child.
 func TestCommandsThatHang(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	says(t, syscall.Mkfifo(pipe, 0o600), "")
 	ended := make(chan error, 1)
 	go func() {
 		_, err := os.ReadFile(pipe)

@@ -30,14 +30,10 @@ func TestUnitsRunAsArrays(t *testing.T) {
 		"--parsable", "--requeue", "--open-mode=append", "--array=0-3%3", "--cpus-per-task=4", "--mem=1000", "--time=10", "--gpus-per-node=8",
 		"--exclusive", "--partition=lab", "--account=us", "--qos=high", "--constraint=h20", "--output=" + filepath.Join(l.jobs[0].dir, "element-%a.log"),
 	} {
-		if !slices.Contains(words, want) {
-			t.Errorf("sbatch %v, want %s in it", words, want)
-		}
+		has(t, words, want)
 	}
 	text, err := os.ReadFile(words[len(words)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	says(t, err, "")
 	same(t, "the end of the script", strings.HasSuffix(string(text), `exec /bin/speceval --out 'o'\''k' unit --element `+l.jobs[0].dir+"\n"), true)
 	same(t, "a bound where it has the node for itself", strings.Contains(string(text), "GOMAXPROCS"), false)
 	for _, j := range l.jobs {
@@ -93,9 +89,7 @@ func TestHowElementsEnd(t *testing.T) {
 			err := l.execute(t.Context(), l.tasks(1))["u0"]
 			says(t, err, test.err)
 			same(t, "attempts", len(l.jobs), test.attempts)
-			if last := l.jobs[len(l.jobs)-1]; test.words != "" && !slices.Contains(last.words, test.words) {
-				t.Errorf("the last attempt was %v, want %s", last.words, test.words)
-			}
+			has(t, l.jobs[len(l.jobs)-1].words, test.words)
 		})
 	}
 }
@@ -213,30 +207,28 @@ func TestHowUnitsStand(t *testing.T) {
 	})
 	l.execute(t.Context(), l.tasks(8)) // four in each of two elements
 	l.answers, l.play = nil, func(*acting) State { return Running }
-	for _, run := range []Command{l.command, answers{}.command} { // the other does not answer
+	stand := func(run Command) (all []runlog.Event, states map[string]int) {
 		all, err := Standings(t.Context(), run, l.settings.Folder)
-		states := make(map[string]int)
+		says(t, err, "")
+		states = make(map[string]int)
 		for _, s := range all {
 			states[s.What]++
-			if s.What == runlog.Failed && (s.Error != "it is broken" || s.Job != "100_0" || s.Log != LogPath(l.jobs[0].dir, 0)) {
-				t.Errorf("a failure: %+v", s)
-			}
 		}
-		if states[runlog.Queued] != 5 || states[runlog.Started] != 1 || states[runlog.Failed] != 1 || len(all) != 7 || err != nil {
-			t.Errorf("states %v, %v", states, err)
-		}
+		return all, states
+	}
+	for _, run := range []Command{l.command, answers{}.command} { // the other does not answer
+		all, states := stand(run)
+		same(t, "states", states, map[string]int{runlog.Queued: 5, runlog.Started: 1, runlog.Failed: 1})
+		failed := all[slices.IndexFunc(all, func(s runlog.Event) bool { return s.What == runlog.Failed })]
+		same(t, "a failure", []string{failed.Error, failed.Job, failed.Log}, []string{"it is broken", "100_0", LogPath(l.jobs[0].dir, 0)})
 	}
 	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = Pending, 0
-	all, _ := Standings(t.Context(), l.command, l.settings.Folder)
-	for _, s := range all {
-		if s.What == runlog.Started {
-			t.Errorf("%s runs in an element that waits to run again", s.Unit())
-		}
-	}
+	_, states := stand(l.command)
+	same(t, "units that run in an element that waits to run again", states[runlog.Started], 0)
 	l.jobs[0].elements[0].state = NodeFail
-	all, err := Standings(t.Context(), l.command, l.settings.Folder)
-	if err != nil || len(all) != 6 || all[1].Error != "lost its node" {
-		t.Errorf("after the node has died: %+v, %v", all, err)
+	all, _ := stand(l.command)
+	if len(all) != 6 || all[1].Error != "lost its node" {
+		t.Errorf("after the node has died: %+v", all)
 	}
 }
 

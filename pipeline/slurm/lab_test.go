@@ -269,9 +269,7 @@ func (l *lab) place() error {
 func (l *lab) attached(ctx context.Context) *Jobs {
 	l.t.Helper()
 	x, err := Attach(ctx, l.settings, "s")
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	says(l.t, err, "")
 	return x
 }
 
@@ -347,6 +345,14 @@ func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// has fails unless a word, if it is one, is among the words of a command.
+func has(t testing.TB, words []string, word string) {
+	t.Helper()
+	if word != "" && !slices.Contains(words, word) {
+		t.Errorf("%q, want %s in it", words, word)
 	}
 }
 

@@ -121,9 +121,7 @@ func TestAClusterThatDoesNotAnswerIsNoAnswer(t *testing.T) {
 	l := newLab(t)
 	for i, name := range []string{"first", "second"} {
 		b := &Batch{Format: batchFormat, Name: name, Stage: "s", Submitted: l.settings.Now().Add(time.Duration(i) * time.Second), Elements: [][]Member{{{Unit: name}}}}
-		if err := b.write(l.settings.Folder); err != nil {
-			t.Fatal(err)
-		}
+		says(t, b.write(l.settings.Folder), "")
 	}
 	l.answers = func(program string, words []string) (string, error, bool) {
 		if program == "squeue" && option(words, "--name") == "first" {

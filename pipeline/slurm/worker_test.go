@@ -16,9 +16,7 @@ func TestAnInterruptedElementFailsNoUnit(t *testing.T) {
 	_, build, err := Build()
 	folder := t.TempDir()
 	b := &Batch{Format: batchFormat, Job: "7", Name: "b", Stage: "s", Build: build, Elements: [][]Member{{{"u0", "key"}}}}
-	if err := errors.Join(err, b.write(folder)); err != nil {
-		t.Fatal(err)
-	}
+	says(t, errors.Join(err, b.write(folder)), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	w := Worker{
 		Variable: func(string) string { return "0" }, Now: time.Now,

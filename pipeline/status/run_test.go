@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -251,10 +252,8 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	bar := Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))
 	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observe: bar.Observe}
-	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), json.NewEncoder(&document).Encode(st), r.Run(t.Context(), nil, plan)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), json.NewEncoder(&document).Encode(st), r.Run(t.Context(), nil, plan)); err != nil {
+		t.Error(err)
 	}
 	for what, text := range map[string]string{"plan": planned.String(), "why": why.String(), "status": stood.String(), "the bar": bars.String()} {
 		if l := longest(text); utf8.RuneCountInString(l) > narrow {
