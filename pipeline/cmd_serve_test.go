@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"speceval/internal/golden"
 	"speceval/pipeline/experiment"
@@ -140,51 +139,27 @@ max_tokens = 2048
 context_tokens = 4096
 `
 
-// buffer is a bytes.Buffer that goroutines may share.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-// take returns what was written since it was last asked.
-func (b *buffer) take() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.b.Reset()
-	return b.b.String()
-}
-
-// fleetOf starts `speceval fleet` with more words, and returns the
-// lines that it prints, one a replica, and what ends it: its exit code and
-// stderr.
-func fleetOf(t *testing.T, key string, words ...string) (lines []string, end func() (int, string)) {
+// fleetOf starts `speceval fleet` with more words, and returns the lines that it prints of its n
+// replicas, and what ends it: its exit code and stderr.
+func fleetOf(t *testing.T, n int, key string, more ...string) (lines []string, end func() (code int, stderr string)) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "e.toml")
-	write(file, fleetConfig)
-	var stdout, stderr buffer
-	interrupts := make(chan os.Signal, 2)
-	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, environment: []string{experiment.KeyVariable + "=" + key}, interrupts: interrupts, release: func() {}}
-	code := make(chan int, 1)
-	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, experiment.Load) }()
-	said := ""
-	for !strings.Contains(said, "serving; interrupt to stop") {
-		select {
-		case c := <-code:
-			return nil, func() (int, string) { return c, said + stderr.take() }
-		case <-time.After(time.Millisecond):
-			said += stderr.take()
-		}
+	config := filesIn(t, map[string]string{"e.toml": fleetConfig})
+	read, write := io.Pipe()
+	interrupts, code, stderr := make(chan os.Signal, 1), make(chan int, 1), ""
+	go func() {
+		defer write.Close()
+		ended, _, said := ran(func(s *shell) {
+			s.stdout, s.environment, s.interrupts = write, []string{experiment.KeyVariable + "=" + key}, interrupts
+		}, append(words("fleet --config "+config+"/e.toml"), more...)...)
+		stderr = said
+		code <- ended
+	}()
+	for printed := bufio.NewScanner(read); len(lines) < n && printed.Scan(); {
+		lines = append(lines, printed.Text())
 	}
-	lines = strings.Split(strings.TrimSpace(stdout.take()), "\n")
 	return lines, func() (int, string) {
 		interrupts <- os.Interrupt
-		return <-code, said + stderr.take()
+		return <-code, stderr
 	}
 }
 
@@ -211,7 +186,7 @@ func TestFleetServes(t *testing.T) {
 	dir := t.TempDir()
 	profiles, log := filepath.Join(dir, "p.csv"), filepath.Join(dir, "log.jsonl")
 	write(profiles, "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n")
-	lines, end := fleetOf(t, "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
+	lines, end := fleetOf(t, 3, "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
 	if len(lines) != 3 || !strings.Contains(lines[0], "qwen3_5_4b  vLLM 0.23.0+simulated, 4096 tokens, 8 sequences, as Qwen3.5-4B on an H20, without waiting") ||
 		!strings.Contains(lines[1], "  org/plain  ") || !strings.Contains(lines[2], "  qwen3_5_4b  ") {
 		_, said := end()
@@ -249,7 +224,7 @@ func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
 // onePlain is a replica of the model that does not think.
 func onePlain(t *testing.T, more ...string) (line string, end func() (int, string)) {
 	t.Helper()
-	lines, end := fleetOf(t, "", append(words("--replicas 1 --port 0 --model plain --speed 0"), more...)...)
+	lines, end := fleetOf(t, 1, "", append(words("--replicas 1 --port 0 --model plain --speed 0"), more...)...)
 	if len(lines) != 1 {
 		_, said := end()
 		t.Fatal(said)

@@ -144,53 +144,45 @@ var attacks = map[string]struct {
 	"nothing, for ever":      {piece: `{"choices":[{"index":0,"delta":{"content":""}}]}`, pieces: 100, every: 100 * time.Millisecond, want: "no token came for 2s"},
 }
 
-// hostile is a server that answers short requests, and all others by an attack.
-func hostile(t *testing.T, name string) string {
-	t.Helper()
-	a := attacks[name]
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch {
-		case r.URL.Path == "/v1/models":
-			io.WriteString(w, `{"data":[{"id":"m"}]}`)
-			return
-		case r.URL.Path != "/v1/chat/completions":
-			w.WriteHeader(404)
-			return
-		case !strings.Contains(string(body), `"max_tokens":512`):
-			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"2"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`+"\n\ndata: [DONE]\n\n")
-			return
-		}
-		before, after := "data: ", "\n\n"
-		if a.part {
-			io.WriteString(w, before)
-			before, after = "", ""
-		}
-		for n := 1; n <= a.pieces && r.Context().Err() == nil; n++ {
-			io.WriteString(w, before+strings.ReplaceAll(a.piece, "%d", strconv.Itoa(n))+after)
-			if a.every > 0 {
-				w.(http.Flusher).Flush()
-				time.Sleep(a.every)
-			}
-		}
-		io.WriteString(w, "data: [DONE]\n\n")
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// TestHostileServers: whatever a server says, the evaluation ends, names it, scores nothing
-// of it and takes little memory.
+// TestHostileServers: whatever a server says but to short requests, the evaluation ends, names it,
+// scores nothing of it and takes little memory.
 func TestHostileServers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write("own.jsonl", ownBenchmark)
 	for name, a := range attacks {
 		t.Run(name, func(t *testing.T) {
-			url := hostile(t, name)
-			peak := heapPeak(t)
-			code, _, stderr := say(t, "evaluate", "--benchmark", "own.jsonl", "--model", "m", "--budget", "2", "--worker", url, "--out", strings.ReplaceAll(name, " ", "-"),
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				switch {
+				case r.URL.Path == "/v1/models":
+					io.WriteString(w, `{"data":[{"id":"m"}]}`)
+					return
+				case r.URL.Path != "/v1/chat/completions":
+					w.WriteHeader(404)
+					return
+				case !strings.Contains(string(body), `"max_tokens":512`):
+					io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"2"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`+"\n\ndata: [DONE]\n\n")
+					return
+				}
+				before, after := "data: ", "\n\n"
+				if a.part {
+					io.WriteString(w, before)
+					before, after = "", ""
+				}
+				for n := 1; n <= a.pieces && r.Context().Err() == nil; n++ {
+					io.WriteString(w, before+strings.ReplaceAll(a.piece, "%d", strconv.Itoa(n))+after)
+					if a.every > 0 {
+						w.(http.Flusher).Flush()
+						time.Sleep(a.every)
+					}
+				}
+				io.WriteString(w, "data: [DONE]\n\n")
+			}))
+			defer server.Close()
+			peak := heapPeak()
+			code, _, stderr := say(t, "evaluate", "--benchmark", "own.jsonl", "--model", "m", "--budget", "2", "--worker", server.URL, "--out", strings.ReplaceAll(name, " ", "-"),
 				"--set", "serving.attempts=1", "--set", "serving.hang_seconds=2", "--set", "serving.outage_seconds=0", "--set", "sampling.max_tokens=512")
-			if most := peak(); code != exitFailed || !strings.Contains(stderr, a.want) || !strings.Contains(stderr, url) || most > 200<<20 {
+			if most := peak(); code != exitFailed || !strings.Contains(stderr, a.want) || !strings.Contains(stderr, server.URL) || most > 200<<20 {
 				t.Errorf("exit code %d, at most %d MiB:\n%s", code, most>>20, stderr)
 			}
 		})
@@ -198,8 +190,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 // heapPeak watches the heap until it is called, and tells how much it grew at most.
-func heapPeak(t *testing.T) func() uint64 {
-	t.Helper()
+func heapPeak() func() uint64 {
 	var before, now runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -88,12 +88,10 @@ func TestOwnBenchmarksHaveOwnFiles(t *testing.T) {
 	_, _, err = readTasks(ownConfig(t, "", filepath.Join(dir, "other.jsonl")))
 	says(t, err, "other.jsonl holds tasks of x")
 	_, absent, err = readTasks(ownConfig(t, "tasks = '"+dir+"'\n", filepath.Join(dir, "absent.csv")))
-	if _, err := ReadTasks(config.Default(), config.Benchmark{ID: "primer", Tasks: "absent.csv"}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is built in stands in for a file that is named: %v", err)
-	}
-	if err != nil || absent == nil || !strings.Contains(absent.Error(), "absent.csv: put them there") || !strings.Contains(absent.Error(), "[[benchmark]]") {
-		t.Errorf("a file that is not there: %v, %v", absent, err)
-	}
+	ok(t, err)
+	says(t, absent, "absent.csv: put them there", "[[benchmark]]")
+	_, err = ReadTasks(config.Default(), config.Benchmark{ID: "primer", Tasks: "absent.csv"})
+	same(t, "a file that is named is not there", errors.Is(err, fs.ErrNotExist), true)
 }
 
 // Other templates are other questions, by the digest that rollouts are kept by.
