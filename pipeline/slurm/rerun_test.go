@@ -92,14 +92,20 @@ func TestASecondInterruptCancels(t *testing.T) {
 	same(t, "cancelled", l.cancels, []string{"100"})
 }
 
-// TestALostAnswer has sbatch submit a job and not live to tell.
+// TestALostAnswer has sbatch submit a job and not live to tell, and squeue not answer the first
+// question for it.
 func TestALostAnswer(t *testing.T) {
 	for _, died := range []bool{false, true} {
 		l := newLab(t)
+		away := true
 		l.answers = func(program string, words []string) (string, error, bool) {
 			if program == "sbatch" && len(l.jobs) == 0 && !slices.Contains(words, "--test-only") {
 				l.sbatch(words)
 				return "", errors.New("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"), true
+			}
+			if away && option(words, "--name") != "" {
+				away = false
+				return "", errors.New("Unable to contact slurm controller"), true
 			}
 			return "", nil, false
 		}
