@@ -171,9 +171,9 @@ func (s *session) host() evaluate.Host {
 // stop takes the progress away.
 func (s *session) watched() (host evaluate.Host, ctx context.Context, stop func()) {
 	host = s.host()
-	bar := s.console().Evaluation()
+	bar := show.NewProgress(s.console())
 	ctx, drain, end := s.drainable(draining("the requests"))
-	host.Drain, host.Watch = drain, bar.Show
+	host.Drain, host.Watch = drain, bar.Take
 	return host, ctx, sync.OnceFunc(func() { bar.End(); end() })
 }
 

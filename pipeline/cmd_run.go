@@ -17,6 +17,7 @@ import (
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 	"speceval/pipeline/slurm"
+	"speceval/pipeline/status"
 	"speceval/stages/report/page"
 )
 
@@ -91,7 +92,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(earlier))
 	}
 	start, before := s.now(), process.Used()
-	shown := s.console().Run(plan, o.machines.Seconds(plan))
+	shown := status.NewRun(s.console(), plan, o.machines.Seconds(plan))
 	about := runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder}
 	elsewhere := func(stage string) bool { _, is := o.machines.Elements[stage]; return is }
 	var jobsUsed process.Usage // by the units that are done elsewhere

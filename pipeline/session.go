@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"speceval/internal/terminal/progress"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -35,8 +36,8 @@ type session struct {
 }
 
 // console is where progress is shown.
-func (s *session) console() status.Console {
-	return status.Console{W: s.stderr, Bars: s.bars, Now: s.now, Terminal: s.terminal, Columns: s.columns, Quiet: s.quiet}
+func (s *session) console() progress.Console {
+	return progress.Console{W: s.stderr, Bars: s.bars, Now: s.now, Terminal: s.terminal, Columns: s.columns, Quiet: s.quiet}
 }
 
 // opened is the experiment that a command works on.
@@ -92,7 +93,7 @@ func (s *session) look(sel selection) (*opened, *dag.Plan, error) {
 
 // holder says who writes in a folder, for the message that others get.
 func (s *session) holder() string {
-	return fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, status.Dated(s.now()), s.origin.Command)
+	return fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, progress.Dated(s.now()), s.origin.Command)
 }
 
 // configuration is as the file and the flags say; the defaults where no file is named and
@@ -167,5 +168,5 @@ func (s *session) report(text string) {
 	if s.terminal {
 		io.WriteString(cmp.Or(s.bars, s.stderr), "\r\x1b[2K") // the bar, which comes back by itself
 	}
-	fmt.Fprintf(s.stderr, "%s %s\n", status.Dated(s.now()), text)
+	fmt.Fprintf(s.stderr, "%s %s\n", progress.Dated(s.now()), text)
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/progress"
 	"speceval/pipeline/dag"
 )
 
 // Run shows how far a run is: by a bar on a terminal, by dated lines elsewhere, and by
 // nothing but what went wrong when quiet.
 type Run struct {
-	view
+	progress.View
 	estimate float64 // seconds of the whole plan; 0 if unknown
 	start    time.Time
 	seconds  map[dag.Ref]float64 // that units are expected to take; negative if unknown
@@ -26,30 +27,31 @@ type Run struct {
 
 // stageProgress is how far one stage is.
 type stageProgress struct {
-	total, done int
-	turn        // of its lines
+	total, done   int
+	progress.Turn // of its lines
 }
 
 // long is a unit under way that reports how far it is.
 type long struct {
 	dag.Progress
-	speed
-	turn // of its lines
+	progress.Speed
+	progress.Turn // of its lines
 }
 
 // weight is the part of the work that a unit is, in seconds; of unknown time it is little.
 func (p *Run) weight(unit dag.Ref) float64 { return max(p.seconds[unit], 0.1) }
 
-// Run begins to show a run of a plan that is expected to take a number of seconds; 0 if
+// NewRun begins to show a run of a plan that is expected to take a number of seconds; 0 if
 // unknown.
-func (c Console) Run(plan *dag.Plan, estimate float64) *Run {
+func NewRun(c progress.Console, plan *dag.Plan, estimate float64) *Run {
 	p := &Run{
-		view: view{Console: c}, estimate: estimate, start: c.Now(),
+		View: progress.View{Console: c}, estimate: estimate, start: c.Now(),
 		seconds: make(map[dag.Ref]float64), stage: make(map[string]*stageProgress), long: make(map[dag.Ref]*long), noted: make(map[string]bool),
 	}
-	p.last = p.start
+	p.Due(p.start, 0)
+	begun := p.Turn
 	for _, s := range plan.Stages {
-		p.stage[s.Stage.Name] = &stageProgress{total: len(s.Run), turn: turn{p.start}}
+		p.stage[s.Stage.Name] = &stageProgress{total: len(s.Run), Turn: begun}
 		for _, r := range s.Run {
 			p.seconds[r.Unit] = r.Seconds
 			p.total += p.weight(r.Unit)
@@ -78,9 +80,9 @@ func (p *Run) timeLeft(now time.Time) string {
 	switch {
 	case p.unknown > 0:
 	case elapsed >= 0 && share > 0 && (share >= trusted || p.estimate == 0):
-		return about(elapsed * (1 - share) / share)
+		return progress.About(elapsed * (1 - share) / share)
 	case p.estimate > 0:
-		return about(p.estimate * (1 - share))
+		return progress.About(p.estimate * (1 - share))
 	}
 	return "time left unknown" // also where the clock was set back
 }
@@ -94,13 +96,13 @@ func (p *Run) redraw(stage string, now time.Time) {
 	var sum dag.Progress
 	rate := 0.0
 	for _, u := range p.long {
-		sum.Done, sum.Total, sum.What, rate = sum.Done+u.Done, sum.Total+u.Total, u.What, rate+u.rate(now)
+		sum.Done, sum.Total, sum.What, rate = sum.Done+u.Done, sum.Total+u.Total, u.What, rate+u.Rate(now)
 	}
 	text := stage
 	if sum.What != "" {
 		text += " " + far(sum, rate)
 	}
-	p.drawBar(p.share(), text+", "+p.timeLeft(now))
+	p.DrawBar(p.share(), text+", "+p.timeLeft(now))
 }
 
 // far is "1,204/20,480 rollouts, 310/s".
@@ -131,7 +133,7 @@ func (p *Run) Observe(e dag.Event) {
 	case e.Err == nil && e.Manifest != nil:
 		p.finish(e.Unit, e.Manifest, now)
 	case e.Err != nil && !p.Quiet:
-		p.write(e.Unit.String() + " failed")
+		p.Write(e.Unit.String() + " failed")
 	}
 }
 
@@ -143,16 +145,16 @@ func (p *Run) advance(unit dag.Ref, of dag.Progress, now time.Time) {
 		p.long[unit] = u
 	}
 	u.Progress = of
-	u.report(now, float64(of.Done), float64(of.Total))
-	if p.due(now, drawInterval) {
+	u.Report(now, float64(of.Done), float64(of.Total))
+	if p.Due(now, progress.DrawInterval) {
 		p.redraw(unit.Stage, now)
 	}
-	if u.due(now, lineInterval) && !p.Terminal && !p.Quiet {
-		text := unit.String() + " " + far(of, u.rate(now))
+	if u.Due(now, progress.LineInterval) && !p.Terminal && !p.Quiet {
+		text := unit.String() + " " + far(of, u.Rate(now))
 		if of.Detail != "" {
 			text += ", " + of.Detail
 		}
-		p.write(text + u.left(now))
+		p.Write(text + u.Left(now))
 	}
 }
 
@@ -164,23 +166,23 @@ func (p *Run) finish(unit dag.Ref, m *dag.Manifest, now time.Time) {
 	for _, note := range m.Notes {
 		if !p.noted[note] {
 			p.noted[note] = true
-			p.write(fmt.Sprintf("%s: %s", unit, note))
+			p.Write(fmt.Sprintf("%s: %s", unit, note))
 		}
 	}
 	s.done++
-	if few := s.total <= fewUnits || s.done == s.total; !p.Terminal && !p.Quiet && (few || s.due(now, lineInterval)) {
+	if few := s.total <= fewUnits || s.done == s.total; !p.Terminal && !p.Quiet && (few || s.Due(now, progress.LineInterval)) {
 		where := ""
 		if m.Queue != nil {
 			where = fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, display.Duration(m.QueueSeconds))
 		}
-		p.write(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", unit.Stage, s.done, s.total, unit.Unit, display.Duration(m.WallSeconds), where, p.timeLeft(now)))
+		p.Write(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", unit.Stage, s.done, s.total, unit.Unit, display.Duration(m.WallSeconds), where, p.timeLeft(now)))
 	}
 }
 
 // End takes the bar away, and reports how far the long units are that did not finish; the
 // run's summary follows.
 func (p *Run) End() {
-	p.view.End()
+	p.View.End()
 	var lines []string
 	for unit, u := range p.long {
 		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, display.Thousands(u.Done), display.Thousands(u.Total), u.What))
@@ -188,7 +190,7 @@ func (p *Run) End() {
 	slices.Sort(lines)
 	for _, line := range lines {
 		if !p.Quiet {
-			p.write(line)
+			p.Write(line)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"speceval/internal/evaluation"
+	"speceval/internal/terminal/progress"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/runlog"
@@ -25,10 +25,10 @@ type screen struct {
 	units []dag.Record
 }
 
-func newScreen(plan *dag.Plan, c Console, estimate float64) *screen {
+func newScreen(plan *dag.Plan, c progress.Console, estimate float64) *screen {
 	s := &screen{clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), units: plan.Stages[0].Run}
 	c.W, c.Now = &s.w, func() time.Time { return s.clock }
-	s.Run = c.Run(plan, estimate)
+	s.Run = NewRun(c, plan, estimate)
 	return s
 }
 
@@ -50,7 +50,7 @@ func (s *screen) ends(t *testing.T, lines string) {
 }
 
 func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
-	s := newScreen(manyUnits(t, 2), Console{}, 0)
+	s := newScreen(manyUnits(t, 2), progress.Console{}, 0)
 	for second := range 11 { // 100 a second, of which 1000 had been stored
 		s.Observe(dag.Event{Unit: s.units[0].Unit, Progress: &dag.Progress{Done: 1000 + 100*second, Total: 20480, Stored: 1000, What: "rollouts", Detail: "1.2 M tokens"}})
 		if second < 10 {
@@ -64,7 +64,7 @@ func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
 }
 
 func TestTheBarShowsPartsOfUnits(t *testing.T) {
-	s := newScreen(manyUnits(t, 2), Console{Terminal: true, Columns: 70}, 0)
+	s := newScreen(manyUnits(t, 2), progress.Console{Terminal: true, Columns: 70}, 0)
 	at := func(want string) {
 		t.Helper()
 		drawn := strings.Split(s.w.String(), "\r")
@@ -93,7 +93,7 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 }
 
 func TestAClockThatGoesBackSilencesNothing(t *testing.T) {
-	s := newScreen(manyUnits(t, 100), Console{}, 0)
+	s := newScreen(manyUnits(t, 100), progress.Console{}, 0)
 	s.on(0, 10, 100, 0)
 	s.clock = s.clock.Add(-time.Hour)
 	s.on(0, 20, 100, 0)
@@ -117,7 +117,7 @@ func manyUnits(t *testing.T, n int) *dag.Plan {
 }
 
 func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
-	s := newScreen(manyUnits(t, 100), Console{}, 0)
+	s := newScreen(manyUnits(t, 100), progress.Console{}, 0)
 	for i := range s.units {
 		s.clock = s.clock.Add(time.Second)
 		s.done(i, dag.Manifest{WallSeconds: 1})
@@ -130,7 +130,7 @@ func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
 }
 
 func TestLinesSayWhereAUnitRan(t *testing.T) {
-	s := newScreen(manyUnits(t, 2), Console{}, 0)
+	s := newScreen(manyUnits(t, 2), progress.Console{}, 0)
 	for i, queue := range []*dag.Queue{nil, {Job: "12_3", QueueSeconds: 40, Attempt: 1}} {
 		s.done(i, dag.Manifest{WallSeconds: 200, Origin: dag.Origin{Host: "n1", Queue: queue}})
 	}
@@ -250,7 +250,7 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	st.Failures = []runlog.Event{{Stage: "replay", ID: id + "0", Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}
 	st.Run = "pid 7 on a host of a rather long name, since noon"
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	bar := Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))
+	bar := NewRun(progress.Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}, plan, m.Seconds(plan))
 	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observe: bar.Observe}
 	if err := errors.Join(WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), json.NewEncoder(&document).Encode(st), r.Run(t.Context(), nil, plan)); err != nil {
 		t.Error(err)
@@ -274,7 +274,7 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 }
 
 func TestThePaceStartsFromThePlan(t *testing.T) {
-	s := newScreen(manyUnits(t, 100), Console{}, 300)
+	s := newScreen(manyUnits(t, 100), progress.Console{}, 300)
 	start := s.clock
 	for done, want := range []string{"about 5 min 0 s left", "about 4 min 57 s left", "about 4 min 54 s left"} {
 		if got := s.timeLeft(start.Add(time.Duration(done) * time.Minute)); got != want {
@@ -297,31 +297,11 @@ func TestNoTimeIsLeftToGuess(t *testing.T) {
 	for i, seconds := range []float64{2, 2, -1} {
 		plan.Stages[0].Run[i].Seconds = seconds
 	}
-	s := newScreen(plan, Console{}, 4)
+	s := newScreen(plan, progress.Console{}, 4)
 	for i, want := range []string{"time left unknown", "time left unknown", "about 1.9 s left"} {
 		if got := s.timeLeft(s.clock.Add(2 * time.Second)); got != want {
 			t.Errorf("after %d units: %s, want %s", i, got, want)
 		}
 		s.done(2*i%3, dag.Manifest{})
-	}
-}
-
-// TestEvaluationsFitTheirLine has all there is to say, in 60 columns.
-func TestEvaluationsFitTheirLine(t *testing.T) {
-	for terminal, want := range map[bool]string{
-		true:  "0.734±0.021 so far, 400/960, $12.35, 1.23M tok, 2 min left",
-		false: "12:00:40Z 0.734±0.021 so far, 300/960, $12.35, 1.23M tok, 2 min left\n",
-	} {
-		var w strings.Builder
-		clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-		v := Console{W: &w, Terminal: terminal, Columns: narrow, Now: func() time.Time { return clock }}.Evaluation()
-		for done := 100; done <= 400; done += 100 {
-			v.Show(evaluation.Progress{Pilots: done, AllPilots: 960, Tokens: 1_230_000, Dollars: 12.345678, Mean: &evaluation.Provisional{Value: 0.7344, StandardError: 0.0213}})
-			clock = clock.Add(20 * time.Second)
-		}
-		v.End()
-		if l := longest(w.String()); !strings.Contains(w.String(), want) || terminal && utf8.RuneCountInString(l) > narrow {
-			t.Errorf("%q, want %q", w.String(), want)
-		}
 	}
 }

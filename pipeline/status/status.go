@@ -1,7 +1,6 @@
 // Package status prints the status of the units of an experiment: what is fresh,
 // stale, missing, queued, running and failed, and what a run would do, why, and how
-// long that takes; as text and as JSON. It also shows the progress of runs, evaluations
-// and transfers. It changes nothing.
+// long that takes; as text and as JSON. It also shows the progress of runs. It changes nothing.
 package status
 
 import (
