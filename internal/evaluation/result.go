@@ -57,10 +57,11 @@ type Result struct {
 	Suite []Part  `json:"suite,omitempty"` // by benchmark, where there are several
 	Known *Known  `json:"known,omitempty"` // null without donors
 
-	Notes  []string `json:"notes"`   // what a user should know before trusting it
-	Rules  string   `json:"rules"`   // digest of what verdicts depend on besides the answers
-	Scored []string `json:"scorers"` // with their versions
-	Rows   []Task   `json:"tasks"`
+	Notes  []string          `json:"notes"`           // what a user should know before trusting it
+	Asked  map[string]string `json:"asked,omitempty"` // see Setup.Asked
+	Rules  string            `json:"rules"`           // digest of what verdicts depend on besides the answers
+	Scored []string          `json:"scorers"`         // with their versions
+	Rows   []Task            `json:"tasks"`
 }
 
 // Tokens are counts of them.
@@ -200,7 +201,7 @@ func (r *Result) Gain() int {
 
 // begun is a result without any rollout yet.
 func (s *Setup) begun() *Result {
-	r := &Result{Head: s.Head, Tasks: len(s.TaskIDs), Provenance: "measured", Design: s.Design, Suite: slices.Clone(s.Suite)}
+	r := &Result{Head: s.Head, Tasks: len(s.TaskIDs), Provenance: "measured", Design: s.Design, Asked: s.Asked, Suite: slices.Clone(s.Suite)}
 	if r.Schema = resultSchema; s.Extends != nil {
 		r.Extends = s.Extends.Folder
 	}

@@ -9,6 +9,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/internal/terminal/display"
 	"speceval/method/estimate"
 )
 
@@ -182,8 +183,8 @@ func aligned(all []*evaluation.Result) error {
 	return nil
 }
 
-// warnOfRules warns of evaluations whose answers were scored by other right answers or scorers than
-// the first one's. Other programs tell none.
+// warnOfRules warns of evaluations that were asked otherwise than the first one, or whose answers were
+// scored by other right answers or scorers. Other programs tell none.
 func (a Archive) warnOfRules(all []*evaluation.Result, names []string) {
 	first := -1
 	for i, r := range all {
@@ -192,6 +193,15 @@ func (a Archive) warnOfRules(all []*evaluation.Result, names []string) {
 		}
 		if first < 0 {
 			first = i
+		}
+		var keys []string
+		for _, key := range slices.Sorted(maps.Keys(r.Asked)) {
+			if there, is := all[first].Asked[key]; is && there != r.Asked[key] && key != "model" {
+				keys = append(keys, key)
+			}
+		}
+		if keys != nil {
+			a.warn(fmt.Sprintf("%s and %s were asked with different %s, of which their difference is as well", names[first], names[i], display.And(keys)))
 		}
 		if r.Rules != all[first].Rules {
 			a.warn(fmt.Sprintf("%s and %s were scored by different right answers or scorers: `speceval evaluate rescore` makes them alike", names[first], names[i]))

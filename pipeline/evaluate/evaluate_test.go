@@ -421,6 +421,15 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	}
 	_, err = l.archive("out").Compare([]string{names[0], names[0]}, 0)
 	faulty(t, err, true, "share rollouts")
+	l.sets = append(l.sets, "sampling.temperature=0.1", "sampling.max_tokens=99")
+	l.evaluate(request(2, 3))
+	if _, err := l.archive("out").Compare([]string{names[0], "own/plain/hbn-async-b2-seed3"}, 0); err != nil {
+		t.Error(err)
+	}
+	heard(t, l.warned, "were asked with different sampling.max_tokens and sampling.temperature")
+	if err := os.RemoveAll("out/evaluate/benchmark=own/model=plain/hbn-async-b2-seed3"); err != nil {
+		t.Fatal(err)
+	}
 
 	lock := evaluation.Setup{Head: evaluation.Head{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}}
 	l.write(filepath.Join(lock.Path("out"), "journal"), "") // of an evaluation without a setup yet

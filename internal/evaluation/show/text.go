@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -61,6 +62,15 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	}
 	line("other tasks", "%s", SampleError(r.SampleError))
 	line("rollouts", "%s", rolloutsText(r))
+	var asked []string
+	for _, key := range slices.Sorted(maps.Keys(r.Asked)) {
+		if name, is := strings.CutPrefix(key, "sampling."); is {
+			asked = append(asked, name+" "+r.Asked[key])
+		}
+	}
+	if asked != nil {
+		line("sampling", "%s", strings.Join(asked, ", "))
+	}
 	if r.Known != nil {
 		line("donors", "%s", knownText(r.Known))
 	}
