@@ -83,7 +83,7 @@ func (x *Explainer) Explain(t *model.Sheet, row, column int) *Explanation {
 		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), of.Cell(row).Exact())
 	}
 	e.Warnings = append([]string{}, e.stale()...)
-	if t.Paper == nil && t.Claims == nil {
+	if t.Paper == nil && !t.Live {
 		return e
 	}
 	experiment, err := stored.Facts(x.source())

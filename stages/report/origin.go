@@ -77,17 +77,17 @@ func (o Origin) files() *table.Grid {
 // own stand by themselves.
 func (o Origin) units(own string, all bool) *table.Grid {
 	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<seeds", "CPU s"}}
-	for _, units := range group.By(o.Units, func(r dag.Record) string {
+	kind := func(r dag.Record) string {
 		name, varies := r.Unit.Kind()
 		if !varies || all || own != "" && slices.Contains(strings.Split(r.Unit.Unit, "/"), own) {
 			return r.Unit.String()
 		}
 		return name + "/…"
-	}) {
+	}
+	for _, units := range group.By(o.Units, kind) {
 		name := units[0].Unit.String()
 		if len(units) > 1 {
-			name, _ = units[0].Unit.Kind()
-			name += "/…"
+			name = kind(units[0])
 		}
 		cpu := 0.0
 		for _, r := range units {

@@ -90,11 +90,9 @@ func (s stage) table(t *model.Table) dag.Unit {
 		if err != nil {
 			return err
 		}
-		data := sheet.Data()
-		if err := job.Write(u.Outputs[0], len(data.Rows), func(w io.Writer) error { return table.CSV(w, data) }); err != nil {
-			return err
-		}
-		return job.Write(u.Outputs[1], -1, func(w io.Writer) error { return table.LaTeX(w, sheet.Print(), TableOrigin(job)) })
+		return write(job, u.Outputs, sheet.Rows,
+			func(w io.Writer) error { return table.CSV(w, sheet.Data()) },
+			func(w io.Writer) error { return table.LaTeX(w, sheet.Print(), TableOrigin(job)) })
 	}
 	return u
 }
@@ -116,23 +114,30 @@ func TableOrigin(job *dag.Job) string {
 
 // figure is the unit of a figure, in all its forms.
 func (s stage) figure(f *figures.Figure) dag.Unit {
-	paths := FigurePaths(f.Base)
-	u := dag.Unit{ID: f.Base, Outputs: paths}
+	u := dag.Unit{ID: f.Base, Outputs: FigurePaths(f.Base)}
 	f.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		made, err := f.Make(s.source(job))
 		if err != nil {
 			return err
 		}
-		if err := job.Write(paths[0], len(made.Data.Rows), func(w io.Writer) error { return table.CSV(w, made.Data) }); err != nil {
-			return err
-		}
-		if err := job.Write(paths[1], -1, func(w io.Writer) error { return figure.PDF(w, made) }); err != nil {
-			return err
-		}
-		return job.Write(paths[2], -1, func(w io.Writer) error { return figure.SVG(w, made) })
+		return write(job, u.Outputs, len(made.Data.Rows),
+			func(w io.Writer) error { return table.CSV(w, made.Data) },
+			func(w io.Writer) error { return figure.PDF(w, made) },
+			func(w io.Writer) error { return figure.SVG(w, made) })
 	}
 	return u
+}
+
+// write writes the forms of an output, the first of which has rows.
+func write(job *dag.Job, files []string, rows int, forms ...func(io.Writer) error) error {
+	for i, form := range forms {
+		if err := job.Write(files[i], rows, form); err != nil {
+			return err
+		}
+		rows = -1
+	}
+	return nil
 }
 
 // writeText writes an output.

@@ -65,7 +65,7 @@ type Estimate struct{ Value, SE float64 }
 // Time compares a measured time with a predicted one, by the standard error of
 // their difference. An unknown error leaves the tolerance alone to judge by.
 func Time(measured, predicted, se float64) Comparison {
-	return Against(measured, predicted, se, (measured-predicted)/se).within(TimeTolerance * measured)
+	return Against(measured, predicted, se, (measured-predicted)/se, 2).within(TimeTolerance * measured)
 }
 
 // Mean compares the mean of a sample with the number that it estimates. That of a
@@ -75,12 +75,12 @@ func Mean(s Sample, truth Estimate) Comparison {
 	if s.Runs > 1 {
 		se = math.Hypot(math.Sqrt(s.Variance/float64(s.Runs)), truth.SE)
 	}
-	return Against(s.Mean, truth.Value, se, (s.Mean-truth.Value)/se).of(s.Runs)
+	return Against(s.Mean, truth.Value, se, (s.Mean-truth.Value)/se, 4).of(s.Runs)
 }
 
 // CPU judges the orchestrator's share of the processors.
 func CPU(share float64) Comparison {
-	return Against(share, math.NaN(), 0, math.NaN()).within(MostCPU)
+	return Against(share, math.NaN(), 0, math.NaN(), 4).within(MostCPU)
 }
 
 // Class says where a number that is compared comes from, and so what it is worth

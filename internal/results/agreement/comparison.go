@@ -103,9 +103,9 @@ func Lacking(paper float64, decimals int, note string) Comparison {
 
 // Against compares a measured number with a predicted one; NaN stands for a number that is not
 // there. se is the standard error of the difference, and z the difference in such errors: an
-// unknown one excuses nothing.
-func Against(obtained, predicted, se, z float64) Comparison {
-	c := Comparison{Live: true, Class: Measured, Obtained: finite(obtained), Predicted: finite(predicted), Z: z, Verdict: Differs}
+// unknown one excuses nothing. They are shown with some decimals.
+func Against(obtained, predicted, se, z float64, decimals int) Comparison {
+	c := Comparison{Live: true, Class: Measured, Obtained: finite(obtained), Predicted: finite(predicted), Z: z, Verdict: Differs, Decimals: decimals}
 	if c.Obtained == nil || c.Predicted == nil {
 		return c
 	}

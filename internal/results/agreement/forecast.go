@@ -200,7 +200,7 @@ func Over(a, b Sample) (r Ratio) {
 // logarithmic scale.
 func (r Ratio) Against(predicted Estimate) Comparison {
 	z := (r.Log - math.Log(predicted.Value)) / math.Hypot(r.LogSE, predicted.SE/predicted.Value)
-	return Against(r.Value, predicted.Value, math.Hypot(r.SE, predicted.SE), z).of(r.runs)
+	return Against(r.Value, predicted.Value, math.Hypot(r.SE, predicted.SE), z, 3).of(r.runs)
 }
 
 // logMoments are the mean and the variance of ln(χ²_k/k): ψ(k/2) − ln(k/2) and

@@ -5,7 +5,6 @@
 package variance
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -248,21 +247,6 @@ func NewSchedules(designs []Design) Schedules {
 		}
 	}
 	return s
-}
-
-// Of is the selected candidates of a policy without prior strength, by task
-// count and then budget.
-func (s Schedules) Of(of *policy.Policy) []Design {
-	var out []Design
-	for key, d := range s {
-		if key.policy == of.Key() {
-			out = append(out, d)
-		}
-	}
-	slices.SortFunc(out, func(a, b Design) int {
-		return cmp.Or(cmp.Compare(a.NTasks, b.NTasks), cmp.Compare(a.Budget, b.Budget))
-	})
-	return out
 }
 
 // Selected is the selected candidate of a design.

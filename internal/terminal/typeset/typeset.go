@@ -35,10 +35,6 @@ const (
 	install = "on Debian: apt-get install texlive-latex-base texlive-latex-recommended lmodern"
 )
 
-// ErrUnsettled is the error of a document that changed in every pass, so that its
-// references are never right.
-var ErrUnsettled = errors.New("references change in every pass")
-
 // Engine is the TeX of this machine.
 type Engine struct {
 	Path    string // of its program
@@ -104,7 +100,7 @@ func (e *Engine) PDF(ctx context.Context, from fs.FS, main string, names []strin
 		}
 		before = after
 	}
-	return nil, fmt.Errorf("%s: %s: %w", program, main, ErrUnsettled)
+	return nil, fmt.Errorf("%s: %s: references change in every pass", program, main)
 }
 
 // settings end the environment of TeX: no date, no file from above its

@@ -15,9 +15,8 @@ import (
 type Rule struct {
 	Class func(key paper.Key) agreement.Class // where the numbers come from; nil: computed
 
-	Decimals   int                     // as printed
-	DecimalsOf func(paper float64) int // where they depend on the number
-	Tolerance  float64                 // accepted difference whatever the noise
+	Decimals  int     // as printed
+	Tolerance float64 // accepted difference whatever the noise
 
 	Cell     func(key paper.Key) table.Cell // the paper's, of a row that it has; nil: the number of the column's name
 	Unjudged bool                           // it is shown, not compared
@@ -25,14 +24,6 @@ type Rule struct {
 	// Judge compares with a number of the paper's, 0 for a name; nil: rounding, its error and
 	// the tolerance decide.
 	Judge func(row int, want float64) agreement.Comparison
-}
-
-// Claim is the comparison of a measured number with a predicted one, row by row. A comparison
-// without a verdict is none.
-type Claim struct {
-	Column   string
-	Decimals int // with which the numbers are shown
-	Of       func(row int) agreement.Comparison
 }
 
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
@@ -98,19 +89,15 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 	if v := theirs.Value(); v != nil {
 		want = *v
 	}
-	decimals := r.Decimals
-	if r.DecimalsOf != nil {
-		decimals = r.DecimalsOf(want)
-	}
 	switch {
 	case lack != "" && theirs.IsText():
 		cell = agreement.Comparison{PaperName: theirs.Exact(), Verdict: agreement.Absent}
 	case lack != "":
-		cell = agreement.Lacking(want, decimals, lack)
+		cell = agreement.Lacking(want, r.Decimals, lack)
 	case r.Judge != nil:
 		cell = r.Judge(row, want)
 	default:
-		cell = s.estimated(c, row, want, decimals)
+		cell = s.estimated(c, row, want)
 	}
 	if r.Class != nil {
 		cell.Class = r.Class(key)
@@ -120,16 +107,16 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 
 // estimated compares a number by its own error, which is none where the sheet has no
 // column of it.
-func (s *Sheet) estimated(c Column, row int, want float64, decimals int) agreement.Comparison {
+func (s *Sheet) estimated(c Column, row int, want float64) agreement.Comparison {
 	value := c.Cell(row).Value()
 	if value == nil {
-		return agreement.Lacking(want, decimals, s.Absent)
+		return agreement.Lacking(want, c.Rule.Decimals, s.Absent)
 	}
 	e := agreement.Estimate{Value: *value}
 	if se := s.Spread(c, row); se != nil {
 		e.SE = *se
 	}
-	return agreement.Compare(e, want, decimals, c.Rule.Tolerance)
+	return agreement.Compare(e, want, c.Rule.Decimals, c.Rule.Tolerance)
 }
 
 // Spread is the number in the column of a column's error, nil where there is none.
@@ -143,14 +130,16 @@ func (s *Sheet) Spread(c Column, row int) *float64 {
 // claimed is the comparisons with predictions.
 func (s *Sheet) claimed() (all []agreement.Comparison) {
 	labels := s.Labels()
-	for _, claim := range s.Claims {
+	for _, column := range s.Columns {
+		if column.Claim == nil {
+			continue
+		}
 		if s.Rows == 0 {
-			all = append(all, agreement.Comparison{Live: true, Class: agreement.Measured, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: claim.Decimals}.In(s.Base, "all", claim.Column))
+			all = append(all, agreement.Comparison{Live: true, Class: agreement.Measured, Verdict: agreement.NotRun, Note: "nothing is measured yet"}.In(s.Base, "all", column.Name))
 		}
 		for i, label := range labels {
-			if c := claim.Of(i).Claimed(); c.Verdict != "" {
-				c.Decimals = claim.Decimals
-				all = append(all, c.In(s.Base, label, claim.Column))
+			if c := column.Claim(i).Claimed(); c.Verdict != "" {
+				all = append(all, c.In(s.Base, label, column.Name))
 			}
 		}
 	}

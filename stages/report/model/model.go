@@ -92,6 +92,8 @@ type Column struct {
 	Cell func(row int) table.Cell
 
 	Rule *Rule // how it is compared with the paper's; nil: not at all
+
+	Claim func(row int) agreement.Comparison // with what was predicted, none without a verdict; nil: not at all
 }
 
 // IsKey reports whether the column tells rows apart.
@@ -122,7 +124,6 @@ type Sheet struct {
 	Absent    string                                         // why a row or a number that is not there cannot be compared
 	Lack      func(row int) string                           // why another row cannot be; nil: all can
 	Extra     func(stored.Experiment) []agreement.Comparison // of numbers that are in no column
-	Claims    []Claim                                        // of measured numbers
 }
 
 // Add adds columns.

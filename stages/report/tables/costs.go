@@ -193,10 +193,10 @@ type costKeys struct {
 // gives the paper's, row by row.
 func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	rows, err := k.rows(src)
-	numbers, noNumbers := stored.Paper(src)
-	if err := cmp.Or(err, noNumbers); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	numbers, _ := stored.Paper(src) // whose error the sheet finds as well
 	var keys []costKeys
 	for _, r := range rows {
 		keys = append(keys, costKeys{r.Budget, r.Provenance})
@@ -259,7 +259,7 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 				}
 				return table.Number(rows[i].cells[j].Value).Marked(mark)
 			},
-			Rule: &model.Rule{DecimalsOf: c.decimals,
+			Rule: &model.Rule{Decimals: c.decimals(1),
 				Class: func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
 				Judge: func(i int, want float64) agreement.Comparison { return k.judge(rows[i], j, want) }},
 		})

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -46,10 +45,10 @@ type robustnessRow struct {
 
 func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	ratios, err := stored.Ratios(src)
-	numbers, noNumbers := stored.Paper(src)
-	if err := cmp.Or(err, noNumbers); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	numbers, _ := stored.Paper(src) // whose error the sheet finds as well
 	all := variance.Spreads(ratios, policy.HBN)
 	var rows []robustnessRow
 	for _, r := range all {

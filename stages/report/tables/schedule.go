@@ -69,11 +69,14 @@ func (k schedule) table(label, remark, words string) *model.Table {
 
 func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	all, err := stored.Designs(src)
-	numbers, noNumbers := stored.Paper(src)
-	if err := cmp.Or(err, noNumbers); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	selected := variance.NewSchedules(all).Of(k.policy)
+	numbers, _ := stored.Paper(src) // whose error the sheet finds as well
+	selected := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return !d.Selected || d.Key() != k.policy.Key() })
+	slices.SortFunc(selected, func(a, b variance.Design) int {
+		return cmp.Or(cmp.Compare(a.NTasks, b.NTasks), cmp.Compare(a.Budget, b.Budget))
+	})
 	var rows []scheduleRow
 	for _, d := range selected {
 		rows = append(rows, scheduleRow{d.NTasks, d.Budget, d.M, d.W, d.Risk, d.RiskSE})

@@ -96,6 +96,6 @@ func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core and of all cores of its machine, the part of the time that the router was at work, "+
 		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; "+
 		"under real rewards it scores responses as well.", rows)
-	s.Claims = []model.Claim{{Column: "cpu_share", Decimals: 4, Of: func(i int) agreement.Comparison { return rows[i].claim }}}
+	s.Column("cpu_share").Claim = func(i int) agreement.Comparison { return rows[i].claim }
 	return s, nil
 }

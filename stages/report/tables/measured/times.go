@@ -76,6 +76,6 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		"of the difference the standard error, by that and by how far single runs of HBN were from what was predicted of them, relatively and in all settings together. "+
 		"Scale: how much slower the replicas were than the speed that was fitted to all settings, by the times of Uniform in the same repeats. "+
 		"Difference: measured minus predicted, over measured; it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", rows)
-	s.Claims = []model.Claim{{Column: "measured_seconds", Decimals: 2, Of: func(i int) agreement.Comparison { return rows[i].claim }}}
+	s.Column("measured_seconds").Claim = func(i int) agreement.Comparison { return rows[i].claim }
 	return s, nil
 }

@@ -107,10 +107,8 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. "+
 		"Bias: mean of the estimates minus the mean of the profile, in percentage points, with the error of both. "+
 		"Up to 3 standard errors agree; fewer than 10 runs are not judged.", rows)
-	s.Claims = []model.Claim{
-		{Column: "ratio", Decimals: 3, Of: func(i int) agreement.Comparison { return rows[i].ratio }},
-		{Column: "mean", Decimals: 4, Of: func(i int) agreement.Comparison { return rows[i].mean }},
-	}
+	s.Column("ratio").Claim = func(i int) agreement.Comparison { return rows[i].ratio }
+	s.Column("mean").Claim = func(i int) agreement.Comparison { return rows[i].mean }
 	return s, nil
 }
 
