@@ -7,6 +7,7 @@ package agreement
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,8 +32,10 @@ const (
 	TooFew  Verdict = "not enough runs" // shown: fewer than LeastRuns
 )
 
+var passing = []Verdict{Agrees, Within, Tie, Near}
+
 // Passes reports whether the verdict is one of agreement.
-func (v Verdict) Passes() bool { return v == Agrees || v == Within || v == Tie || v == Near }
+func (v Verdict) Passes() bool { return slices.Contains(passing, v) }
 
 const (
 	// Sigmas is how many standard errors count as noise: chance alone exceeds it

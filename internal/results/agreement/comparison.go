@@ -262,26 +262,17 @@ func (all Comparisons) Passed() bool {
 }
 
 // Agreeing counts the cells that pass.
-func (all Comparisons) Agreeing() int { return all.count(Verdict.Passes) }
+func (all Comparisons) Agreeing() int { return all.count(passing...) }
 
 // Judged counts the cells that pass or fail.
-func (all Comparisons) Judged() int {
-	return all.count(func(v Verdict) bool { return v != Shown && v != NotRun })
-}
+func (all Comparisons) Judged() int { return len(all) - all.count(Shown, NotRun) }
 
 // Missing counts the cells of numbers whose stage has not run.
-func (all Comparisons) Missing() int {
-	return all.count(func(v Verdict) bool { return v == NotRun })
-}
+func (all Comparisons) Missing() int { return all.count(NotRun) }
 
-// count counts the cells whose verdict holds.
-func (all Comparisons) count(holds func(Verdict) bool) (n int) {
-	for _, c := range all {
-		if holds(c.Verdict) {
-			n++
-		}
-	}
-	return n
+// count counts the cells that have one of the verdicts.
+func (all Comparisons) count(verdicts ...Verdict) int {
+	return len(all.where(func(c Comparison) bool { return slices.Contains(verdicts, c.Verdict) }))
 }
 
 // Tally counts the cells by class, and says how many of each agree. It is empty
@@ -301,7 +292,7 @@ func (all Comparisons) Tally() string {
 
 // tally counts cells of one class.
 func (all Comparisons) tally(class Class) string {
-	judged, shown := all.Judged(), all.count(func(v Verdict) bool { return v == Shown })
+	judged, shown := all.Judged(), all.count(Shown)
 	switch {
 	case class == InFit && judged+shown > 0:
 		return fmt.Sprintf("%s %d", class, judged+shown)
@@ -320,10 +311,10 @@ func (all Comparisons) tally(class Class) string {
 // foretold counts forecasts, and scores them.
 func (all Comparisons) foretold(judged int) string {
 	text := fmt.Sprintf("%s %d: %d within %d s.d.", Predicted, judged, all.Agreeing(), Deviations)
-	if n := all.count(func(v Verdict) bool { return v == Differs }); n > 0 {
+	if n := all.count(Differs); n > 0 {
 		text += fmt.Sprintf(", %d %s", n, map[bool]string{true: "differs", false: "differ"}[n == 1])
 	}
-	if n := all.count(func(v Verdict) bool { return v == Absent }); n > 0 {
+	if n := all.count(Absent); n > 0 {
 		text += fmt.Sprintf(", %d missing", n)
 	}
 	if s := all.Score(); s.Cells > 0 {
@@ -339,17 +330,14 @@ func (all Comparisons) Block() table.Table {
 		t.Title += " (" + tally + ")"
 	}
 	obtained, expected := all[0].Sides()
-	t.Columns = table.Named("row", "column", obtained, expected, "difference", "s.e.", "SEs", "verdict")
-	for _, left := range []int{0, 1, 7} {
-		t.Columns[left].Align = table.Left
-	}
+	t.Columns = table.Named("<row", "<column", obtained, expected, "difference", "s.e.", "SEs", "<verdict")
 	for _, c := range all {
 		t.Rows = append(t.Rows, c.Line())
 	}
 	if all[0].Live { // all are measured
 		return t
 	}
-	t.Columns = slices.Insert(t.Columns, 2, table.Column{Name: "class", Align: table.Left})
+	t.Columns = slices.Insert(t.Columns, 2, table.Named("<class")...)
 	for i, c := range all {
 		t.Rows[i] = slices.Insert(t.Rows[i], 2, table.Text(string(c.Class)))
 	}

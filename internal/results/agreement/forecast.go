@@ -167,40 +167,26 @@ func NewSample(values []float64) Sample {
 	return s
 }
 
-// Ratio is a measured ratio of two variances.
-type Ratio struct {
-	Estimate   // SE is Value·LogSE, by the delta method
-	Log, LogSE float64
-	runs       int // of the smaller sample
-}
-
-// Over is the variance of a sample over the variance of another: NaN, of no runs, where one of
-// them is zero or has no degree of freedom.
+// Ratio is the variance of a sample over the variance of another, with its standard error by
+// the delta method, and its comparison with a predicted ratio above zero. It is NaN, of too few
+// runs, where one of the variances is zero or has no degree of freedom.
 //
 // Of estimates that are nearly normal, as means over many rollouts are, a variance
 // on k degrees of freedom is σ²χ²_k/k, and its logarithm has the mean ln σ² +
-// ψ(k/2) − ln(k/2) and the variance ψ'(k/2), about 2/k, whatever σ is. Log is the
-// logarithm of the ratio less what these means add to it, and LogSE its standard
-// error; it is far nearer to normal than the ratio itself.
-func Over(a, b Sample) (r Ratio) {
+// ψ(k/2) − ln(k/2) and the variance ψ'(k/2), about 2/k, whatever σ is. The logarithm of the
+// ratio, less what these means add to it, is far nearer to normal than the ratio itself: the
+// comparison is on its scale.
+func Ratio(a, b Sample, predicted Estimate) (Estimate, Comparison) {
 	if a.Runs < 2 || b.Runs < 2 || !(a.Variance > 0) || !(b.Variance > 0) {
-		return Ratio{Estimate: Estimate{math.NaN(), math.NaN()}, Log: math.NaN(), LogSE: math.NaN()}
+		nan := math.NaN()
+		return Estimate{nan, nan}, Against(nan, predicted.Value, nan, nan, 3).of(0)
 	}
-	r.runs = min(a.Runs, b.Runs)
 	mean, square := logMoments(a.Runs - 1)
 	otherMean, otherSquare := logMoments(b.Runs - 1)
-	r.Value = a.Variance / b.Variance
-	r.Log = math.Log(r.Value) - (mean - otherMean)
-	r.LogSE = math.Sqrt(square + otherSquare)
-	r.SE = r.Value * r.LogSE
-	return r
-}
-
-// Against compares the ratio with a predicted one, above zero. Z is on the
-// logarithmic scale.
-func (r Ratio) Against(predicted Estimate) Comparison {
-	z := (r.Log - math.Log(predicted.Value)) / math.Hypot(r.LogSE, predicted.SE/predicted.Value)
-	return Against(r.Value, predicted.Value, math.Hypot(r.SE, predicted.SE), z, 3).of(r.runs)
+	r, se := a.Variance/b.Variance, math.Sqrt(square+otherSquare) // of the logarithm
+	ratio := Estimate{r, r * se}
+	z := (math.Log(r) - (mean - otherMean) - math.Log(predicted.Value)) / math.Hypot(se, predicted.SE/predicted.Value)
+	return ratio, Against(r, predicted.Value, math.Hypot(ratio.SE, predicted.SE), z, 3).of(min(a.Runs, b.Runs))
 }
 
 // logMoments are the mean and the variance of ln(χ²_k/k): ψ(k/2) − ln(k/2) and

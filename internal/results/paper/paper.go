@@ -132,24 +132,26 @@ func flat(value any) (all []float64) {
 // Rows is the rows that the paper prints of a section, in its order.
 func (n *Numbers) Rows(section string) []Key { return n.rows[section] }
 
-// place is where a row is among those of a section, −1 where the paper has none. The
-// provenance of the key does not matter.
+// place is where a row is among those of a section, −1 where there is none. The provenance of
+// the key does not matter.
 func (n *Numbers) place(section string, row Key) int {
+	if n == nil {
+		return -1
+	}
 	row.Provenance = ""
 	return slices.Index(n.rows[section], row)
 }
 
 // Has reports whether the paper has a row of a section.
-func (n *Numbers) Has(section string, row Key) bool { return n != nil && n.place(section, row) >= 0 }
+func (n *Numbers) Has(section string, row Key) bool { return n.place(section, row) >= 0 }
 
 // At is the number in a row of a section; ok is false where the paper has none.
 func (n *Numbers) At(section, key string, row Key) (v float64, ok bool) {
-	if n.Has(section, row) {
-		if i, list := n.place(section, row), n.lists[section+"."+key]; i < len(list) {
-			return list[i], true
-		}
+	i := n.place(section, row)
+	if i < 0 || i >= len(n.lists[section+"."+key]) {
+		return 0, false
 	}
-	return 0, false
+	return n.lists[section+"."+key][i], true
 }
 
 // Number is a single number of a section.

@@ -49,11 +49,14 @@ type Column struct {
 	Format Format
 }
 
-// Named is columns of these names, with everything else as it is by itself.
+// Named is columns of these names; "<" before one sets its column to the left.
 func Named(names ...string) []Column {
 	columns := make([]Column, len(names))
 	for i, name := range names {
-		columns[i].Name = name
+		left := false
+		if columns[i].Name, left = strings.CutPrefix(name, "<"); left {
+			columns[i].Align = Left
+		}
 	}
 	return columns
 }
@@ -262,7 +265,7 @@ func (t Table) section(row int) (Head, bool) {
 // Grid is a table of words for a terminal.
 type Grid struct {
 	Title string
-	Heads []string // "<" before one sets its column to the left
+	Heads []string // as Named reads them
 	Rows  [][]string
 	Notes []string
 }
@@ -278,14 +281,7 @@ func (g *Grid) Write(w io.Writer) error {
 	if len(g.Rows)+len(g.Notes) == 0 {
 		return nil
 	}
-	t := Table{Title: g.Title, Notes: g.Notes}
-	for _, head := range g.Heads {
-		c := Column{Name: strings.TrimPrefix(head, "<")}
-		if c.Name != head {
-			c.Align = Left
-		}
-		t.Columns = append(t.Columns, c)
-	}
+	t := Table{Title: g.Title, Notes: g.Notes, Columns: Named(g.Heads...)}
 	for _, row := range g.Rows {
 		cells := make([]Cell, len(row))
 		for i, word := range row {

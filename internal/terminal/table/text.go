@@ -152,22 +152,14 @@ func CSV(w io.Writer, t Table) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
-	record := make([]string, len(t.Columns))
-	for j, c := range t.Columns {
-		record[j] = c.Name
+	records := make([][]string, len(t.Rows)+1)
+	for _, c := range t.Columns {
+		records[0] = append(records[0], c.Name)
 	}
-	if err := out.Write(record); err != nil {
-		return err
-	}
-	for _, row := range t.Rows {
-		for j, c := range row {
-			record[j] = c.Exact()
-		}
-		if err := out.Write(record); err != nil {
-			return err
+	for i, row := range t.Rows {
+		for _, c := range row {
+			records[i+1] = append(records[i+1], c.Exact())
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(records)
 }

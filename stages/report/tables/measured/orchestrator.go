@@ -58,25 +58,20 @@ type usage struct {
 }
 
 func newUsage(s series) usage {
-	mean := func(of func(measurement.Run) float64) float64 {
-		sum := 0.0
-		for _, r := range s {
-			sum += of(r)
-		}
-		return sum / float64(len(s))
-	}
-	wall := mean(func(r measurement.Run) float64 { return r.Time })
-	cpu := mean(func(r measurement.Run) float64 { return r.CPU })
-	cores := mean(func(r measurement.Run) float64 { return float64(r.Cores) })
-	first := s[0]
+	first, n := s[0], float64(len(s))
 	u := usage{
 		Provenance: first.Provenance, profileKeys: profileKeys{first.Benchmark, model.Checkpoint(first.Model)}, Rewards: first.Rewards,
 		Budget: first.ReferenceBudget, Strategy: strategy(first.Strategy), Runs: len(s),
-		Wall: wall, CPU: cpu, Cores: cores, CoreShare: cpu / wall, CPUShare: cpu / wall / cores,
-		Router:    mean(func(r measurement.Run) float64 { return r.Handling }) / wall,
-		GapMedian: mean(func(r measurement.Run) float64 { return r.GapMedian }),
-		GapP99:    mean(func(r measurement.Run) float64 { return r.GapP99 }),
 	}
+	for _, r := range s {
+		u.Wall, u.CPU, u.Cores = u.Wall+r.Time, u.CPU+r.CPU, u.Cores+float64(r.Cores)
+		u.Router, u.GapMedian, u.GapP99 = u.Router+r.Handling, u.GapMedian+r.GapMedian, u.GapP99+r.GapP99
+	}
+	for _, sum := range []*float64{&u.Wall, &u.CPU, &u.Cores, &u.Router, &u.GapMedian, &u.GapP99} {
+		*sum /= n
+	}
+	u.CoreShare, u.Router = u.CPU/u.Wall, u.Router/u.Wall
+	u.CPUShare = u.CoreShare / u.Cores
 	if u.claim = agreement.CPU(u.CPUShare); u.Rewards != measurement.Coupled || u.Provenance != measurement.Measured || u.claim.Obtained == nil {
 		u.claim.Verdict = agreement.Shown
 	}

@@ -84,8 +84,9 @@ type varianceRow struct {
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	runs, err := stored.Runs(src)
 	profiles, noProfiles := stored.Profiles(src)
-	replayed, noReplay := replayedRatios(src)
-	if err := cmp.Or(err, noProfiles, noReplay); err != nil {
+	ratios, noRatios := stored.TwoStage(src)
+	redrawn, noErrors := stored.ProfileErrors(src)
+	if err := cmp.Or(err, noProfiles, noRatios, noErrors); err != nil {
 		return nil, err
 	}
 	all := grouped(runs, func(r measurement.Run) bool { return r.Rewards == measurement.Scored })
@@ -97,11 +98,15 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []varianceRow
 	for _, s := range all {
-		truth, of := unknown, settingOf(s[0])
+		truth, replayed, of := unknown, unknown, settingOf(s[0])
 		if at := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name() == of.profile() }); at >= 0 {
 			truth = meanOf(profiles[at])
 		}
-		rows = append(rows, newVarianceRow(s, uniform[of], replayed(of), truth))
+		// with the errors of the replay's draws and, where profiles have been redrawn, of the profile
+		if r, ok := variance.ProfileRatio(ratios, policy.HBN, of.profile(), of.budget); ok {
+			replayed = agreement.Estimate{Value: r.VarianceRatio, SE: math.Hypot(r.RatioSE, redrawn[r.Entry()].ProfileSE)}
+		}
+		rows = append(rows, newVarianceRow(s, uniform[of], replayed, truth))
 	}
 	s := model.NewSheet("How estimates spread over runs under real rewards with fresh seeds, and the replay's prediction of it. "+
 		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. "+
@@ -124,27 +129,8 @@ func newVarianceRow(runs series, uniform agreement.Sample, replayed, truth agree
 	}
 	row.BiasSE, row.BiasZ, row.BiasVerdict = row.mean.SE, row.mean.Z, row.mean.Verdict
 	if of.Strategy != measurement.Uniform {
-		ratio := agreement.Over(own, uniform)
-		row.ratio = ratio.Against(replayed)
-		row.Ratio, row.RatioSE, row.Replayed, row.ReplayedSE, row.Z, row.Verdict = ratio.Value, ratio.SE, replayed.Value, replayed.SE, row.ratio.Z, row.ratio.Verdict
+		ratio, c := agreement.Ratio(own, uniform, replayed)
+		row.ratio, row.Ratio, row.RatioSE, row.Replayed, row.ReplayedSE, row.Z, row.Verdict = c, ratio.Value, ratio.SE, replayed.Value, replayed.SE, c.Z, c.Verdict
 	}
 	return row
-}
-
-// replayedRatios reads the replay's ratios of HBN, unknown where there is none, with
-// their errors: of the replay's draws and, where profiles have been redrawn, of the
-// profile.
-func replayedRatios(src *stored.Source) (func(setting) agreement.Estimate, error) {
-	ratios, err := stored.TwoStage(src)
-	if err != nil {
-		return nil, err
-	}
-	redrawn, err := stored.ProfileErrors(src)
-	return func(s setting) agreement.Estimate {
-		r, ok := variance.ProfileRatio(ratios, policy.HBN, s.profile(), s.budget)
-		if !ok {
-			return unknown
-		}
-		return agreement.Estimate{Value: r.VarianceRatio, SE: math.Hypot(r.RatioSE, redrawn[r.Entry()].ProfileSE)}
-	}, err
 }
