@@ -74,7 +74,7 @@ func commands(origin string, all []model.Macro) []byte {
 }
 
 func TestNumbersMatchTheGoldenFile(t *testing.T) {
-	// searched is what TS-Neyman found.
+	// searched has the candidates of TS-Neyman.
 	searched := study{search: []variance.Search{
 		{Budget: 8, Alpha: 0.07, M0: 5, MSE: 0.886, MSESE: 0.0021, Draws: 2, Selected: true}, {Budget: 8, Alpha: 0.06, M0: 5, MSE: 0.887, Draws: 2},
 		{Budget: 64, Alpha: 0.04, M0: 10, MSE: 0.66, MSESE: 0.001, Draws: 2, Selected: true},

@@ -82,7 +82,7 @@ func TestQuantilesOfFewValues(t *testing.T) {
 	}
 }
 
-func TestEquivalentBudgetIsTheExactFloor(t *testing.T) {
+func TestEquivalentBudgetIsAFloor(t *testing.T) {
 	for _, c := range []struct {
 		budget int32
 		ratio  float64

@@ -3,8 +3,6 @@ package variance
 import (
 	"fmt"
 	"math"
-	"math/big"
-	"strconv"
 
 	"speceval/internal/policy"
 	"speceval/internal/results/agreement"
@@ -84,21 +82,18 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 }
 
 // EquivalentBudget is ⌊b/r⌋, the largest whole budget at which Uniform has no
-// less variance than HBN at budget b with variance ratio r. The division is
-// exact, of r as the shortest decimal that stands for it, so that a ratio such
-// as 0.8 gives 10 rather than 9 rollouts for 8. A ratio that is no positive
+// less variance than HBN at budget b with variance ratio r. The quotient is rounded to the nearest
+// float64 first, so that 0.8 gives 10 rather than 9 rollouts for 8. A ratio that is no positive
 // number, or so small that the result leaves 32 bits, is an error.
 func EquivalentBudget(budget int32, ratio float64) (int32, error) {
-	r, ok := new(big.Rat).SetString(strconv.FormatFloat(ratio, 'g', -1, 64))
-	if !ok || r.Sign() <= 0 {
+	whole := math.Floor(float64(budget) / ratio)
+	switch {
+	case !(ratio > 0) || math.IsInf(ratio, 1):
 		return 0, fmt.Errorf("variance ratio %v is not a positive number", ratio)
-	}
-	exact := new(big.Rat).Quo(new(big.Rat).SetInt64(int64(budget)), r)
-	whole := new(big.Int).Quo(exact.Num(), exact.Denom())
-	if !whole.IsInt64() || whole.Int64() > math.MaxInt32 {
+	case whole > math.MaxInt32:
 		return 0, fmt.Errorf("variance ratio %v makes budget %d larger than can be executed", ratio, budget)
 	}
-	return int32(whole.Int64()), nil
+	return int32(whole), nil
 }
 
 // Equivalent is the Uniform budget that HBN's variance on a profile is worth.

@@ -128,22 +128,25 @@ func NewExperiment(s *Settings, compared []string, in Locate) (Experiment, error
 
 // Units that the report is made of.
 var (
-	DesignsRef  = dag.Ref{Stage: "replay", Unit: "designs"}
-	RatiosRef   = dag.Ref{Stage: "replay", Unit: "ratios"}
-	SuiteRef    = dag.Ref{Stage: "replay", Unit: "suite"}
-	TwoStageRef = dag.Ref{Stage: "replay", Unit: "two_stage"}
-	SearchRef   = dag.Ref{Stage: "replay", Unit: "ts_neyman"}
-	ErrorsRef   = dag.Ref{Stage: "replay", Unit: "profile_errors"}
-	PairedRef   = dag.Ref{Stage: "replay", Unit: "differences"}
-	CaseRef     = dag.Ref{Stage: "replay", Unit: "case_study"}
+	DesignsRef  = replay("designs")
+	RatiosRef   = replay("ratios")
+	SuiteRef    = replay("suite")
+	TwoStageRef = replay("two_stage")
+	SearchRef   = replay("ts_neyman")
+	ErrorsRef   = replay("profile_errors")
+	PairedRef   = replay("differences")
+	CaseRef     = replay("case_study")
 
-	RunsRef        = dag.Ref{Stage: "systems", Unit: "runs"}
-	PredictionsRef = dag.Ref{Stage: "systems", Unit: "predictions"}
-	BenefitRef     = dag.Ref{Stage: "systems", Unit: "benefit"}
-	CostsRef       = dag.Ref{Stage: "systems", Unit: "measurements"}
+	RunsRef        = systems("runs")
+	PredictionsRef = systems("predictions")
+	BenefitRef     = systems("benefit")
+	CostsRef       = systems("measurements")
 
 	ExperimentRef = Own("experiment")
 )
+
+func replay(unit string) dag.Ref  { return dag.Ref{Stage: "replay", Unit: unit} }
+func systems(unit string) dag.Ref { return dag.Ref{Stage: "systems", Unit: unit} }
 
 // Own is a unit of the report: a table or a figure by its base name, or another.
 func Own(unit string) dag.Ref { return dag.Ref{Stage: "report", Unit: unit} }

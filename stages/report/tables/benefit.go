@@ -11,7 +11,6 @@ import (
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
 	"speceval/internal/terminal/table"
-	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
@@ -53,7 +52,7 @@ var benefitTable = &costTable{
 // variance.
 var Benefit = &model.Table{
 	Base: paper.Benefit, Label: "tab:systems-benefit",
-	Reads: stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef}, Runs: true, Paper: true}, Has: (*stored.Settings).HasCosts,
+	Reads: stored.Reads{Units: bothRefs, Runs: true, Paper: true}, Has: (*stored.Settings).HasCosts,
 	Chapter: "What speculation costs",
 	Remarks: []string{`<ref table4_benefit> asks what the same variance would have cost with Uniform.`},
 	Make:    benefitTable.make, Macros: benefitTable.macros,

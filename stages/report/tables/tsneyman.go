@@ -169,7 +169,7 @@ func judgeChoice(r variance.Envelope, c agreement.Comparison, alpha float64, m0 
 		Noted(fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f; %s", alpha, m0, math.Abs(loss), higher, se, told))
 }
 
-// tsMacros are what the search for TS-Neyman found at each budget.
+// tsMacros have the best candidate of TS-Neyman at each budget, and its distance to HBN.
 func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 	found, err := envelopes(src)
 	for _, e := range found {
