@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func text(s string) func(io.Writer) error {
@@ -84,6 +85,20 @@ func TestJobKnowsWhoItIs(t *testing.T) {
 	if !maps.Equal(footer, want) || key != m.Key || command != "speceval run replay" {
 		t.Errorf("footer %v, key %s, command %q", footer, key, command)
 	}
+}
+
+// TestSingleUnitsMakeWhatARunMakes runs units one by one, as other machines do.
+func TestSingleUnitsMakeWhatARunMakes(t *testing.T) {
+	whole, l := crossing(t), crossing(t)
+	for _, name := range whole.run(Selection{}) {
+		ref := refOf(name)
+		key := must(readManifest(whole.dir, ref)).Key
+		s := must(must(New(l.stages)).Scan(t.Context(), l.dir, ref))
+		same(t, name+" before", must(s.Fresh(ref, key[:12])), nil)
+		same(t, name, must(s.RunUnit(t.Context(), ref, Origin{}, time.Now, nil)).Key, key)
+	}
+	wantUnits(t, "afterwards", l.run(Selection{}))
+	same(t, "files", l.contents(), whole.contents())
 }
 
 // TestOneProcessAtAScratchFolder has two jobs of one unit, as when a scheduler
