@@ -74,7 +74,7 @@ func TestShippedExperiment(t *testing.T) {
 
 	page := read(filepath.Join(one, pageFile))
 	want(t, "the page", page, "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<th scope="row">b=8</th>`, `data-f="The variance of HBN over that of Uniform, `,
-		`<section id="run">`)
+		`<section id="run">`, "with values that are not the paper’s: <code>experiment.budgets = [4,8]</code>")
 	if len(page) > 700_000 {
 		t.Errorf("the page has %d bytes", len(page))
 	}

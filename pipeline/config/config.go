@@ -207,6 +207,9 @@ type Report struct {
 	PDF string `toml:"pdf" want:"auto|never"` // whether report.pdf is made: where a TeX engine is installed, or not at all
 }
 
+// Values are the canonical texts of all values, by key. They are read-only.
+func (c *Config) Values() map[string]string { return c.values }
+
 // Slice gives the canonical text of the named keys, for the part of the
 // configuration that a unit reads: {"replay.draws": "8192"}. Strings are
 // quoted and lists bracketed, as in JSON; [[model]] and the like are one key,

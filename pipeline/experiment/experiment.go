@@ -130,6 +130,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	r.TeX, e.Notes["report"] = texEngine(cfg, o.Out, exec.LookPath, o.Environment)
 	e.Stages = []dag.Stage{generating, scoring, replaying, timing, report.Stage(*r)}
 	e.Page = func(w io.Writer, h page.History) error {
+		h.Paper = config.Default().Values()
 		return page.Write(w, stored.NewSource(r, stored.Folder(o.Out)), h)
 	}
 	e.Verify = func() (report.Verdicts, error) { return report.VerifyFolder(*r, o.Out) }

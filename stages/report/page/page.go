@@ -45,6 +45,8 @@ type view struct {
 	Tables   []grid
 	Left     []leftOut
 	Stages   []stage
+	Commits  []string // that made the results
+	Others   []string // values that are not the paper's
 }
 
 // leftOut is a table or figure that the page does not have, and why.
@@ -81,6 +83,7 @@ func newView(src *stored.Source, h History) (*view, error) {
 	v := &view{Guard: display.PageGuard(script), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"),
 		About: about(src.Settings)}
 	v.Stages, v.Warnings = stagesOf(h)
+	v.Commits, v.Others = h.made()
 	verdicts, err := report.Verify(src)
 	if err != nil {
 		return nil, err

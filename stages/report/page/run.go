@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"speceval/internal/terminal/display"
@@ -12,6 +14,28 @@ import (
 type History struct {
 	Stages  []dag.Stage  // of the experiment, in order
 	Records []dag.Record // of all their units
+
+	Paper map[string]string // values of the paper's setting, by key of the configuration
+}
+
+// made are the commits of the programs that made the results, and the values that the results
+// follow from and that are not the paper's.
+func (h History) made() (commits, others []string) {
+	for _, r := range h.Records {
+		if r.Last == nil {
+			continue
+		}
+		commits = append(commits, r.Last.Short())
+		for key, value := range r.Last.Parts.Config {
+			value = strings.ReplaceAll(value, " ", ",") // some units print lists so
+			if paper, is := h.Paper[key]; is && strings.Contains(key, ".") && paper != value {
+				others = append(others, key+" = "+value)
+			}
+		}
+	}
+	slices.Sort(commits)
+	slices.Sort(others)
+	return slices.Compact(commits), slices.Compact(others)
 }
 
 // stage is a stage of the run, with what its units took.
