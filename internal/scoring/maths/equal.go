@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 
@@ -83,6 +84,9 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 		g, p = byName(g), byName(p)
 		return round(g) && round(p) && coordinates(g) && coordinates(p) && c.inOrder(g.Items, p.Items) || c.equalSets(g, p)
 	case g.Kind == latex.Value && p.Kind == latex.List: // 1/2 or 0.5
+		if mixed, ok := mixed(p); ok && c.equal(g, mixed) {
+			return true
+		}
 		return !slices.ContainsFunc(p.Items, func(item latex.Answer) bool { return !c.equal(g, item) })
 	case g.Op != p.Op && oppositeOps[g.Op] == p.Op && g.Kind == latex.List && p.Kind == latex.List:
 		return strings.Contains("±∓", g.Op) && c.inOrder(g.Items, p.Items)
@@ -137,6 +141,26 @@ func (c *comparer) distinct(items []latex.Answer) bool {
 // oppositeOps are words and signs between the items of lists that make one of them
 // mean something else than the other.
 var oppositeOps = map[string]string{"∧": "∨", "∨": "∧", "±": "∓", "∓": "±"}
+
+// mixed is a whole number and a proper fraction that "and" makes one number of:
+// 2 and 3/4.
+func mixed(a latex.Answer) (latex.Answer, bool) {
+	if a.Op != "∧" || len(a.Items) != 2 {
+		return a, false
+	}
+	whole, ok := rational(a.Items[0])
+	part, okay := rational(a.Items[1])
+	if !ok || !okay || !whole.IsInt() || a.Items[1].Expr.Op != algebra.Div || part.Sign() <= 0 || part.Cmp(big.NewRat(1, 1)) >= 0 {
+		return a, false
+	}
+	fraction := a.Items[1].Expr
+	if a.Items[0].Expr.Op == algebra.Neg {
+		fraction = algebra.Make(algebra.Neg, fraction)
+	}
+	sum := a.Items[1]
+	sum.Expr = algebra.Make(algebra.Add, a.Items[0].Expr, fraction)
+	return sum, true
+}
 
 // tuples reports whether the items of a list are tuples, by the first one.
 func tuples(a latex.Answer) bool { return len(a.Items) > 0 && a.Items[0].Kind == latex.Tuple }

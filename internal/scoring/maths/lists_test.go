@@ -196,7 +196,7 @@ func TestRules(t *testing.T) {
 		"a capital is another letter":                      {{`2\pi`, `2\Pi`, false}, {`\pi`, `\Pi`, false}},
 		"points by the names of their coordinates":         {{"(1, 2)", "y=2; x=1", true}, {"(1, 2)", "y=1; x=2", false}},
 		"a root that is there twice is one":                {{"1, 2", "1, 1, 2", true}, {"1, 1, 2", "1, 2", false}, {"(1, 2)", "(1, 1, 2)", false}},
-		"mixed numbers":                                    {{`\frac{5}{4}`, `2\text{ and }-\frac{3}{4}`, false}},
+		"mixed numbers":                                    {{`\frac{11}{4}`, `2\text{ and }\frac{3}{4}`, true}, {`\frac{5}{4}`, `2\text{ and }-\frac{3}{4}`, false}, {`-\frac{11}{4}`, `-2\text{ and }\frac{3}{4}`, true}},
 		"distances":                                        {{"(1, 15)", "|x-8|<7", true}, {"[1, 15]", "|x-8|<7", false}},
 		"units on one side, or the same": {
 			{"12", `12\text{ cm}`, true}, {`12\text{ cm}`, `12\text{ centimeters}`, true}, {`12\text{ cm}`, `12\text{ m}`, false}, {`12\text{ cm}^2`, "12 square cm", true},

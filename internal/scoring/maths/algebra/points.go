@@ -122,21 +122,39 @@ var ranges = [...]struct {
 }{{0.1, 0.9, false}, {1, 4, false}, {-4, -1, false}, {0.5, 3, false}, {0.5, 3, true}, {-1, -0.1, false}, {5, 12, true}}
 
 // scales widen the ranges, one round of points after another, for functions that have no
-// values near zero: √(x−20).
+// values near zero: √(x−20). Before the first wider round, the ranges begin at the numbers
+// of the expressions: √(x−20)·√(30−x).
 var scales = [...]int64{1, 1, 1, 1, 8, 60, 500}
 
 // generic yields the generic points in the order in which they are tried.
 func (c *comparison) generic(yield func(point) bool) {
-	for i := range len(scales) * len(ranges) {
-		if !yield(c.near(i, scales[i/len(ranges)])) {
+	index := 0
+	round := func(start *big.Rat, scale int64) bool {
+		for range ranges {
+			if !yield(c.near(index, start, scale)) {
+				return false
+			}
+			index++
+		}
+		return true
+	}
+	for i, scale := range scales {
+		if scale > 1 && scales[i-1] == 1 {
+			for _, number := range c.constants() {
+				if !round(number, 1) {
+					return
+				}
+			}
+		}
+		if !round(new(big.Rat), scale) {
 			return
 		}
 	}
 }
 
 // near is a generic point, at which variables are numbers without any relation to one another, whose
-// ranges are widened by a scale.
-func (c *comparison) near(index int, scale int64) point {
+// ranges are widened by a scale, and begin at a number.
+func (c *comparison) near(index int, start *big.Rat, scale int64) point {
 	r := ranges[index%len(ranges)]
 	var at point
 	for _, v := range c.variables {
@@ -149,7 +167,11 @@ func (c *comparison) near(index int, scale int64) point {
 		if r.signed && sign && v.domain != naturals || r.high < 0 && v.domain == integers {
 			value.Neg(value)
 		}
-		at = append(at, value.Mul(value, big.NewRat(scale, 1)))
+		value.Mul(value, big.NewRat(scale, 1))
+		if v.domain == reals || start.IsInt() && start.Sign() >= 0 {
+			value.Add(value, start)
+		}
+		at = append(at, value)
 	}
 	return at
 }
@@ -182,7 +204,7 @@ func (c *comparison) special() (all []point) {
 	}
 	values := c.steps()
 	for i, v := range c.variables {
-		at := c.near(3+i%2, 1) // positive, or of mixed signs
+		at := c.near(3+i%2, new(big.Rat), 1) // positive, or of mixed signs
 		for _, value := range values {
 			if v.domain == reals || value.IsInt() && (v.domain == integers || value.Sign() >= 0) {
 				next := slices.Clone(at)

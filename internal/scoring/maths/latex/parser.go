@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -177,6 +178,11 @@ func (p *parser) closes() bool {
 const relations = "= < > ≤ ≥ ≠ ≈ ∈ ∉ ≡"
 
 func (p *parser) relation() Answer {
+	if p.label() {
+		name := value(algebra.Var(p.ahead(0).text))
+		p.pos++
+		return Answer{Kind: Relation, Items: []Answer{name, p.primary()}, Rels: []string{"="}}
+	}
 	first := p.union()
 	p.modulus(&first) // n mod 7 = 3
 	items := []Answer{first}
@@ -213,6 +219,17 @@ func (p *parser) relation() Answer {
 		}
 	}
 	return a
+}
+
+// label reports whether a point with its name comes next, A(1,2).
+func (p *parser) label() bool {
+	name := p.ahead(0).text
+	if !p.next(symbol) || len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
+		return false
+	}
+	inside, ok := p.enclosed(1)
+	after := p.ahead(len(inside) + 3)
+	return ok && slices.ContainsFunc(inside, func(t token) bool { return t.text == "," }) && after.kind >= operator && strings.Contains(", ; ∨ ∧ .", after.text)
 }
 
 // enclosed is the text between parentheses n tokens ahead, which hold no others.
