@@ -28,7 +28,7 @@ var sentences = []struct {
 	{"The answer @isn't |is not |cannot be |can't be |may be |might be |could be |must not be |will never be |exceeds |differs from |is believed to be |used to be |is nowhere near |" +
 		"is no longer |has to exceed |must be below |does not equal |is far from |is greater than |could well be |need not be |should not be |is hardly |is anything but @§.", false},
 	{"The wrong answer is |An incorrect answer would be |My initial answer was |My first answer was |It is false that the answer is |It is not true that the answer is |I do not think the answer is |" +
-		"I doubt that the answer is |You might think the answer is |Some could say the answer is |The naive answer is |Nobody says that the answer is |It would be wrong to answer |If so, perhaps the answer is |" +
+		"I doubt that the answer is |Without a discount the total would be |You might think the answer is |Some could say the answer is |The naive answer is |Nobody says that the answer is |It would be wrong to answer |If so, perhaps the answer is |" +
 		"The mistaken value is |Suppose the answer is not |Incorrect: |Wrong answer: |We rule out |We reject |We discard |All values except |Not @§.", false},
 	{"The answer is |It is |We get |There are @§ @is wrong.|is not the answer.|fails.|does not work.|or 99.|or more.|or less.|or so.|at most.|at least.|doubled.|halved.|squared.|cubed.|factorial.|plus one.|minus two.|" +
 		"times three.|over two.|divided by two.|dozen.|hundred.|thousand.|lakh.|gross.|percent of ten.|and a half.|more than 99.|less than 99.|mod five.|(wrong).|(not correct).|, which is wrong.|, but that is incorrect.|" +

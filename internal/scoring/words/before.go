@@ -145,7 +145,7 @@ func introduced(all []string, equation bool) Stance {
 			return Neither
 		case (r == Earlier || token == "first") && (next == "answer" || next == "solution"):
 			return Neither
-		case r == Modal && i < last && i+2 >= last && (token != "would" || next != "be"):
+		case r == Modal && i < last && i+2 >= last && (token != "would" || next != "be" || name < 0):
 			return Neither
 		case r == Denies && (i > last || name >= 0 || !anyOf(all[i+1:last], open, units, sorts)):
 			return Denied
