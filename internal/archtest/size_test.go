@@ -10,8 +10,8 @@ import (
 // The size of all Go that is no test. It only falls, but by a commit that raises a number here and
 // says why.
 const (
-	mostLines  = 84_100
-	mostTokens = 541_110 // without comments
+	mostLines  = 84_120
+	mostTokens = 541_310 // without comments
 	mostRooms  = 12      // folders of internal
 )
 

@@ -100,6 +100,9 @@ func nameOfExpr(e *algebra.Expr) string {
 		if above, below := nameOfDifferential(e.Args[0]), nameOfDifferential(e.Args[1]); above != "" && below != "" {
 			return above + "/" + below
 		}
+		if above, below := nameOfExpr(e.Args[0]), nameOfExpr(e.Args[1]); len(above) > 1 && len(below) > 1 && e.Args[0].Op == algebra.Mul { // AB/CD
+			return above + "/" + below
+		}
 	case algebra.Mul: // a segment AB, or m∠A, or the inverse f^{-1}(x)
 		if f := e.Args[0]; len(e.Args) == 2 && f.Op == algebra.Pow && algebra.Same(f.Args[1], algebra.Make(algebra.Neg, algebra.Int(1))) &&
 			f.Args[0].Op == algebra.Symbol && strings.Contains("fgh", f.Args[0].Name) && e.Args[1].Op == algebra.Symbol {

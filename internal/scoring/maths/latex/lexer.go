@@ -88,6 +88,8 @@ func (lx *lexer) run(prose bool) {
 		case strings.IndexByte("<>!:", c) >= 0 && strings.HasPrefix(lx.rest()[1:], "="):
 			lx.emit(operator, map[byte]string{'<': "≤", '>': "≥", '!': "≠", ':': "="}[c])
 			lx.pos += 2
+		case lx.skip("{:}"):
+			lx.emit(operator, ":")
 		default:
 			lx.emit(operator, string(c))
 			lx.pos++
@@ -143,6 +145,8 @@ func (lx *lexer) command() {
 	case len(name) == 1 && strings.Contains("ZNQRC", name): // \R, as many define it
 		lx.emit(operator, `\mathbb`)
 		lx.emit(symbol, name)
+	case name == "not":
+		lx.not()
 	case constants[name] != "":
 		lx.emit(symbol, constants[name])
 	case functions[name] != "":
@@ -156,6 +160,19 @@ func (lx *lexer) command() {
 		}
 		lx.emit(operator, `\`+name) // which no answer has
 	}
+}
+
+// not reads what \not negates.
+func (lx *lexer) not() {
+	rest := strings.TrimLeft(lx.rest(), " ")
+	for sign, negated := range map[string]string{"=": "≠", `\in`: "∉"} {
+		if after, ok := strings.CutPrefix(rest, sign); ok && (after == "" || sign == "=" || !isLetter(after[0])) {
+			lx.pos = len(lx.text) - len(after)
+			lx.emit(operator, negated)
+			return
+		}
+	}
+	lx.failed = true
 }
 
 // escape reads a backslash with what is not a letter after it.
