@@ -68,8 +68,8 @@ func Rows(data []byte) iter.Seq2[Row, error] {
 	}
 }
 
-// sep is the line by which Excel names the separator.
-var sep = regexp.MustCompile(`^sep=.\r?\n`)
+// sep is the line by which Excel names the separator, without its end: lines keep their numbers.
+var sep = regexp.MustCompile(`^sep=.\r?(?m:$)`)
 
 // separator returns the mark between the cells of a file, by its first line.
 func separator(data []byte) byte {

@@ -162,11 +162,12 @@ func TestRowsKeepEveryByteOfACell(t *testing.T) {
 
 func TestReadingGoesOnAfterARowThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\"b\nc":       `1: bare " in non-quoted-field; 2: [c]`,
-		"\"a\"b\nc":     `1: extraneous or missing " in quoted-field; 2: [c]`,
-		"\"a\nb\"c\nd":  `1: extraneous or missing " in quoted-field; 3: [d]`,
-		"a\n\"b\n\nc\n": `1: [a]; 2: extraneous or missing " in quoted-field`,
-		"":              "",
+		"a\"b\nc":         `1: bare " in non-quoted-field; 2: [c]`,
+		"\"a\"b\nc":       `1: extraneous or missing " in quoted-field; 2: [c]`,
+		"\"a\nb\"c\nd":    `1: extraneous or missing " in quoted-field; 3: [d]`,
+		"a\n\"b\n\nc\n":   `1: [a]; 2: extraneous or missing " in quoted-field`,
+		"sep=;\r\na;b\nc": "2: [a b]; 3: [c]",
+		"":                "",
 	} {
 		var got []string
 		for row, err := range csvfile.Rows([]byte(text)) {
