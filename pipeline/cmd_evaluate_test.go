@@ -74,7 +74,7 @@ func (l *evaluationLab) do(interrupts chan os.Signal, words ...string) (code int
 	return code, stdout
 }
 
-// says runs evaluate, which ends with a code and says every part, and is what it says.
+// says runs evaluate, which has to end with a code and print every part, and returns its stdout.
 func (l *evaluationLab) says(code int, words []string, parts ...string) string {
 	l.t.Helper()
 	ended, stdout := l.do(nil, words...)
@@ -85,7 +85,7 @@ func (l *evaluationLab) says(code int, words []string, parts ...string) string {
 	return stdout
 }
 
-// document is what evaluate writes as JSON.
+// document runs evaluate with --json, and reads its output.
 func document[T any](l *evaluationLab, words ...string) (r T) {
 	l.t.Helper()
 	if err := json.Unmarshal([]byte(l.says(exitDone, append(words, "--json"))), &r); err != nil {
@@ -308,11 +308,11 @@ func TestResultsTellWhatIsLacking(t *testing.T) {
 		"rollouts     30 of 5 tasks\n", "tokens       not told of 30 rollouts", "note         a note")
 	for se, told := range map[float64]bool{0.0199: false, 0.0202: false, 0.021: true} {
 		text := shown(t, evaluation.Result{StandardError: se, Head: evaluation.Head{Stop: &evaluation.Stop{StandardError: 0.02}}})
-		same(t, "a target that is missed is told: "+text, strings.Contains(text, "± 0.02 was asked for and not reached"), told)
+		same(t, "a warning of a missed target: "+text, strings.Contains(text, "± 0.02 was asked for and not reached"), told)
 	}
 	for dollars, told := range map[float64]bool{0.02: false, 0.03: true} {
 		text := shown(t, evaluation.Result{Cost: &evaluation.Cost{Dollars: dollars, Reported: true}, Head: evaluation.Head{Stop: &evaluation.Stop{Dollars: 0.02}}})
-		same(t, "a cost beyond the limit is told: "+text, strings.Contains(text, "WARNING      the servers report a cost of $0.03"), told)
+		same(t, "a warning of a cost beyond the limit: "+text, strings.Contains(text, "WARNING      the servers report a cost of $0.03"), told)
 	}
 }
 

@@ -90,19 +90,22 @@ var readers = map[string]struct{ name, words, folder string }{
 func TestOnlyFilesAreRead(t *testing.T) {
 	for reader, r := range readers {
 		for what, none := range noFiles {
+			want := none.want
+			if what == "a folder" {
+				want = r.folder
+			} else if r.name == "tests.json" && what == "an endless device" {
+				want = "escapes"
+			}
+			if want == "" {
+				continue
+			}
 			t.Run(reader+"/"+what, func(t *testing.T) {
-				want := none.want
-				if what == "a folder" {
-					want = r.folder
-				} else if r.name == "tests.json" && what == "an endless device" {
-					want = "escapes"
-				}
 				dir := t.TempDir()
 				write(filepath.Join(dir, "coded.jsonl"), `{"id":"a","prompt":"p","user_prompt":"p","scorer":"code","tests_file":"tests.json"}`)
 				path := filepath.Join(dir, r.name)
 				ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
-				if err := none.make(path); err != nil || want == "" {
-					t.Skip("it takes folders, or there can be none: ", err)
+				if err := none.make(path); err != nil {
+					t.Skip("the file system can have none: ", err)
 				}
 				type outcome struct {
 					code   int

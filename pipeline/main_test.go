@@ -140,7 +140,7 @@ func (b *bench) ok(line string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// wants is do for a command line that ends with a code and says every part. It is what it says.
+// wants does a command line, which has to end with a code and print every part, and returns stdout with stderr.
 func (b *bench) wants(line string, code int, parts ...string) string {
 	b.t.Helper()
 	ended, stdout, stderr := b.do(line)
@@ -200,7 +200,7 @@ func said(t *testing.T, code int, words ...string) string {
 	return stdout + stderr
 }
 
-// same fails unless there is what is wanted.
+// same fails where a value is not the wanted one.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

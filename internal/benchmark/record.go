@@ -287,8 +287,8 @@ func texts(all []text) (values []string) {
 	return values
 }
 
-// carry makes the metadata: what is under that key, and the other keys of the record. One
-// that is a slip of the pen for a key of a task file is an error, as is what others call the prompt where there is none.
+// carry makes the metadata: what is under that key, and the other keys of the record. A
+// misspelled key of a task file is an error, and so is a prompt under another name where the record has none.
 func (r *record) carry() error {
 	asks := r.Prompt.given || r.UserPrompt.given || r.Messages != nil
 	for _, name := range slices.Sorted(maps.Keys(r.Others)) {

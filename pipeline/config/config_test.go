@@ -113,7 +113,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// same fails unless there is what is wanted.
+// same fails where a value is not the wanted one.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

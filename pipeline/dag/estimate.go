@@ -42,7 +42,7 @@ func (p *planner) expect() {
 	}
 }
 
-// growth is what a changed unit expects of its first quantity over the rows of its last run.
+// growth is the first quantity of a changed unit, as it expects it, over the rows of its last run.
 func (r *Record) growth() float64 {
 	rows := 0
 	for _, f := range r.Last.Outputs {

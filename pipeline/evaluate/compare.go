@@ -201,7 +201,7 @@ func (a Archive) warnOfRules(all []*evaluation.Result, names []string) {
 			}
 		}
 		if keys != nil {
-			a.warn(fmt.Sprintf("%s and %s were asked with different %s, of which their difference is as well", names[first], names[i], display.And(keys)))
+			a.warn(fmt.Sprintf("%s and %s were asked with different %s, which may make their difference", names[first], names[i], display.And(keys)))
 		}
 		if r.Rules != all[first].Rules {
 			a.warn(fmt.Sprintf("%s and %s were scored by different right answers or scorers: `speceval evaluate rescore` makes them alike", names[first], names[i]))

@@ -178,7 +178,7 @@ func must[T any](result T, err error) T {
 	return result
 }
 
-// same fails unless there is what is wanted.
+// same fails where a value is not the wanted one.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

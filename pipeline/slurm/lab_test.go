@@ -340,7 +340,7 @@ func (l *lab) wantDone(got map[string]error, n int) {
 	}
 }
 
-// same fails unless there is what is wanted.
+// same fails where a value is not the wanted one.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

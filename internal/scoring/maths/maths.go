@@ -53,8 +53,8 @@ func Fault(gold string) string {
 }
 
 // New is the scorer for a task whose right answer is gold, in LaTeX or plain
-// text. Any gold will do: one that cannot be read as mathematics is compared as
-// text.
+// text. One that cannot be read as mathematics is compared as text; Fault says which
+// are no answers.
 func New(gold string) *Scorer {
 	text := stated(gold)
 	text = spelled(text[:min(len(text), longest)])

@@ -196,8 +196,8 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 	}
 }
 
-// freePorts is the first of n ports that nobody listens on, below the ports that the system gives to
-// connections.
+// freePorts returns the first of n free ports in a row. They lie below the ports that the system
+// gives to connections.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 search:
