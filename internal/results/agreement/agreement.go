@@ -58,7 +58,7 @@ const (
 	FalseAlarms = 0.01
 
 	// MostCPU is the share of the processors of its machine that the orchestrator
-	// may take during a timed run.
+	// takes less than during a timed run.
 	MostCPU = 0.05
 )
 
@@ -68,7 +68,8 @@ type Estimate struct{ Value, SE float64 }
 // Time compares a measured time with a predicted one, by the standard error of
 // their difference. An unknown error leaves the tolerance alone to judge by.
 func Time(measured, predicted, se float64) Comparison {
-	return Against(measured, predicted, se, (measured-predicted)/se, 2).within(TimeTolerance * measured)
+	d, most := measured-predicted, TimeTolerance*measured
+	return Against(measured, predicted, se, d/se, 2).within(most, math.Abs(d) <= most)
 }
 
 // Mean compares the mean of a sample with the number that it estimates. That of a
@@ -83,7 +84,7 @@ func Mean(s Sample, truth Estimate) Comparison {
 
 // CPU judges the orchestrator's share of the processors.
 func CPU(share float64) Comparison {
-	return Against(share, math.NaN(), 0, math.NaN(), 4).within(MostCPU)
+	return Against(share, math.NaN(), 0, math.NaN(), 4).within(MostCPU, share < MostCPU)
 }
 
 // Class says where a number that is compared comes from, and so what it is worth

@@ -51,7 +51,7 @@ func TestMeans(t *testing.T) {
 }
 
 func TestSharesOfAProcessor(t *testing.T) {
-	for share, want := range map[float64]Verdict{0: Agrees, 0.0499: Agrees, 0.0501: Differs, 0.2: Differs, math.NaN(): Differs} {
+	for share, want := range map[float64]Verdict{0: Agrees, 0.0499: Agrees, 0.05: Differs, 0.2: Differs, math.NaN(): Differs} {
 		if got := CPU(share); got.Verdict != want {
 			t.Errorf("a share of %v: %s, want %s", share, got.Verdict, want)
 		}

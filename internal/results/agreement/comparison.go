@@ -1,7 +1,6 @@
 package agreement
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -129,9 +128,9 @@ func finite(v float64) *float64 {
 
 // within gives a measured number a tolerance: of its difference or, where nothing is
 // predicted, of itself.
-func (c Comparison) within(tolerance float64) Comparison {
+func (c Comparison) within(tolerance float64, agrees bool) Comparison {
 	c.Tolerance = &tolerance
-	if v := cmp.Or(c.Difference, c.Obtained); v != nil && math.Abs(*v) <= tolerance {
+	if agrees {
 		c.Verdict = Agrees
 	}
 	return c
